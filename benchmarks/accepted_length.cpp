@@ -65,7 +65,7 @@ struct expectations {
 /// token must have let it pass; a block's prefix stands with the probability of its worth (docs/accept/block.md).
 struct gauged_block {
     using guarantee = accept::block::guarantee;
-    using drawing = accept::block::drawing;
+    using token_selector = accept::block::token_selector;
 
     expectations* into;
 

@@ -3,8 +3,8 @@
 //   bench_beta --target FILE --by FILE [--by FILE] --prompts FILE.jsonl [--thresholds 0.1,0.2] [--json OUT]
 //
 // The texts are the target's, one for each prompt, at a temperature; rows are compared at the same. --by names smaller
-// models from cheapest to best, members of the target's family or models of its vocabulary; each is compared with all
-// that come after it.
+// models from cheapest to best, draft checkpoints of the target's draft bundle or models of its vocabulary; each is
+// compared with all that come after it.
 
 #include <CLI/CLI.hpp>
 #include <augur/augur.hpp>
@@ -12,7 +12,7 @@
 #include <augur/io/read_vocabulary.hpp>
 #include <augur/io/token_texts.hpp>
 #include <augur/io/tokenizer.hpp>
-#include <augur/llama/member.hpp>
+#include <augur/llama/draft_checkpoint.hpp>
 #include <augur/llama/qualifier.hpp>
 #include <cstdio>
 #include <filesystem>
@@ -51,7 +51,7 @@ struct text {
 
 host_model load_smaller(const std::string& path, const host_model& target, const settings& chosen,
                         const llama::load_options& load) {
-    const std::string kind = llama::member_kind(io::gguf_file(path));
+    const std::string kind = llama::checkpoint_kind(io::gguf_file(path));
     if (kind.empty()) {
         io::check_same_tokens(path, chosen.target);
         return host_model::load(path, load);

@@ -3,8 +3,8 @@
 
 #include <augur/accept/rejection_sampling.hpp>
 #include <augur/accept/walk.hpp>
-#include <augur/testing/law_of.hpp>
 #include <augur/testing/models.hpp>
+#include <augur/testing/text_distribution_of.hpp>
 #include <ctime>
 #include <iomanip>
 #include <iostream>
@@ -21,7 +21,7 @@ void time_of(const std::string& what, const Enumerate& enumerated) {
     std::size_t paths = 0;
     std::size_t texts = 0;
     do {
-        const testing::law law = enumerated();
+        const testing::text_distribution law = enumerated();
         paths += law.paths;
         texts = law.probability.size();
         seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
@@ -51,8 +51,8 @@ int main() {
             for (std::size_t i = 0; i < 6; ++i) {
                 position_draws draws(chooser, i, 0);
                 const token drafted = draft::sampled{}.pick(other, draws);
-                const drafted_token<distribution> claimed{drafted, &other};
-                const token drawn = accept::accept_or_draw(accept::rejection_sampling{}, row, claimed, draws);
+                const drafted_token<distribution> stated{drafted, &other};
+                const token drawn = accept::accept_or_draw(accept::rejection_sampling{}, row, stated, draws);
                 kept.push_back(drawn == no_token ? drafted : drawn);
             }
             return kept;
@@ -61,9 +61,10 @@ int main() {
     decode::options chosen;
     chosen.stop.max_tokens = 4;
     time_of("four tokens, plain sampling, whole decodings",
-            [&] { return testing::law_of(testing::plain_sampling(target), prompt, chosen); });
+            [&] { return testing::text_distribution_of(testing::plain_sampling(target), prompt, chosen); });
     const auto scheme = speculate(drafter, target, policy::fixed_length{2}, accept::rejection_sampling{});
-    time_of("four tokens, drafting two, whole decodings", [&] { return testing::law_of(scheme, prompt, chosen); });
+    time_of("four tokens, drafting two, whole decodings",
+            [&] { return testing::text_distribution_of(scheme, prompt, chosen); });
     const auto coupled = speculate(drafter, target, policy::fixed_length{2}, accept::coupled{});
-    time_of("the same with shared noise", [&] { return testing::law_of(coupled, prompt, chosen); });
+    time_of("the same with shared noise", [&] { return testing::text_distribution_of(coupled, prompt, chosen); });
 }

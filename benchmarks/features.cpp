@@ -70,7 +70,7 @@ struct recorded {
     std::vector<std::vector<token>> chains{};        ///< that chain
     std::vector<std::vector<std::int32_t>> ranks{};  ///< of the tokens that follow, each by its head; -1: no logit
 
-    bool has_room(std::size_t place) const { return place + confidences.front().size() < tokens.size(); }
+    bool has_budget(std::size_t place) const { return place + confidences.front().size() < tokens.size(); }
 };
 
 /// Milliseconds of a round.
@@ -201,7 +201,7 @@ observation seen_at(const recorded& text, std::size_t place, std::size_t round, 
 template <class Policy>
 std::vector<replayed_round> replay(Policy policy, const recorded& text, const costs& cost, std::size_t ahead = 0) {
     std::vector<replayed_round> rounds;
-    for (std::size_t place = 0; text.has_room(place); place += rounds.back().decided.accepted + 1) {
+    for (std::size_t place = 0; text.has_budget(place); place += rounds.back().decided.accepted + 1) {
         replayed_round round{.place = place, .decided_on = seen_at(text, place, rounds.size(), ahead)};
         const topology tree = *policy.plan(round.decided_on).tree;
         for (const std::int32_t parent : tree.parents()) round.proposed.push(0, parent);
@@ -221,7 +221,7 @@ void check_replay(const llama::host_model& target, const llama::draft_heads& hea
                   const recorded& text) {
     const auto scheme = speculate(draft::head_tree(heads), target, policy::tree_static(tree), criterion);
     decode::session session(scheme, prompt, options.sampling, options.stop, random::philox_chooser(options.seed));
-    for (std::size_t place = 0; !text.tokens.empty() && text.has_room(place);) {
+    for (std::size_t place = 0; !text.tokens.empty() && text.has_budget(place);) {
         const std::size_t expected = accepted_of(tree, text.ranks[place]).accepted;
         const auto& round = decode::step(scheme, session, {.timed = false});
         if (round.decided.drafted != tree.size() || round.decided.accepted != expected) {
@@ -262,7 +262,7 @@ tree::tally joint_replay(const tree::augmentations& trees, const recorded& text)
     }
     const topology shape = topology::of_paths(current);
     tree::tally counted{.gained = std::vector<std::uint64_t>(trees.added.size(), 0)};
-    for (std::size_t place = 0; text.has_room(place);) {
+    for (std::size_t place = 0; text.has_budget(place);) {
         const verdict decided = accepted_of(shape, text.ranks[place]);
         const verdict larger = accepted_of(trees.joint, text.ranks[place]);
         if (larger.accepted > decided.accepted) ++counted.gained[trees.place[larger.path[decided.accepted]]];
@@ -448,7 +448,7 @@ int main(int argc, char** argv) {
     settings chosen;
     CLI::App app("What a scheduler of draft trees can know at every place of a text, and what trees accept there");
     app.add_option("--model", chosen.model, "the target, a GGUF file")->required();
-    app.add_option("--heads", chosen.heads, "the member hydra of its family")->required();
+    app.add_option("--heads", chosen.heads, "the draft checkpoint hydra of its draft bundle")->required();
     app.add_option("--prompts", chosen.prompts, "JSON lines with task and prompt")->required();
     app.add_option("--published", chosen.published, "the default tree, as paths")->required();
     app.add_option("--json", chosen.json_file, "where the result goes")->required();

@@ -114,13 +114,13 @@ class Perceptron:
         self.weights = [draws.normal(0, np.sqrt(2 / x.shape[1]), shapes[0]), np.zeros(shapes[1]), draws.normal(0, 0.3, shapes[2]), np.zeros(())]
         first, second = [np.zeros(shape) for shape in shapes], [np.zeros(shape) for shape in shapes]
         for step in range(1, steps + 1):
-            for i, slope in enumerate(self.slopes((x - self.mean) / self.scale, np.asarray(labels, float))):
-                first[i] = 0.9 * first[i] + 0.1 * slope
-                second[i] = 0.999 * second[i] + 0.001 * slope**2
+            for i, gradient in enumerate(self.gradients((x - self.mean) / self.scale, np.asarray(labels, float))):
+                first[i] = 0.9 * first[i] + 0.1 * gradient
+                second[i] = 0.999 * second[i] + 0.001 * gradient**2
                 move = first[i] / (1 - 0.9**step) / (np.sqrt(second[i] / (1 - 0.999**step)) + 1e-8)
                 self.weights[i] = self.weights[i] - rate * (move + decay * self.weights[i])
 
-    def slopes(self, x, labels):
+    def gradients(self, x, labels):
         into, bias, out, offset = self.weights
         units = np.maximum(x @ into + bias, 0)
         wrong = (1 / (1 + np.exp(-(units @ out + offset))) - labels) / len(x)

@@ -29,7 +29,7 @@
 #include <augur/policy/cost_aware.hpp>
 #include <augur/policy/fixed_length.hpp>
 #include <augur/policy/hybrid_value_cost_aware.hpp>
-#include <augur/policy/knowledge.hpp>
+#include <augur/policy/learned_state.hpp>
 #include <augur/random/chooser.hpp>
 #include <augur/tune/verify_curve.hpp>
 #include <cmath>
@@ -60,8 +60,8 @@ struct settings {
 
 /// Every round commits one token, plain decoding's.
 struct accepts_nothing : accept::exact {
-    template <class Claim>
-    bool accepts(const auto& /*target*/, const drafted_token<Claim>& /*drafted*/, auto& /*draws*/) const {
+    template <class DraftDistribution>
+    bool accepts(const auto& /*target*/, const drafted_token<DraftDistribution>& /*drafted*/, auto& /*draws*/) const {
         return false;
     }
 };
@@ -195,7 +195,7 @@ struct measurement {
             return std::pair(paid.seconds, made.policy.learned());
         };
         const std::vector<double> curve(pass.begin(), pass.end());
-        const auto trees = [&](const policy::knowledge& known) {
+        const auto trees = [&](const policy::learned_state& known) {
             const draft::eagle_tree drafts(layer, {.depth = 8, .top_k = 4, .nodes = most_nodes});
             const policy::hybrid_value_cost_aware as_it_pays({.max_nodes = most_nodes, .verify_seconds = curve}, known);
             const told_prices policy(as_it_pays, pass, drafters[1].token_seconds, level);
@@ -256,7 +256,7 @@ int main(int argc, char** argv) {
     CLI::App app("The share of the per-round oracle that policies by cost reach");
     settings chosen;
     app.add_option("--model", chosen.model, "GGUF file")->required();
-    app.add_option("--eagle", chosen.eagle, "An EAGLE-like layer of the model's family, GGUF")->required();
+    app.add_option("--eagle", chosen.eagle, "An EAGLE-like layer of the model's draft bundle, GGUF")->required();
     app.add_option("--prompts", chosen.prompts, "JSON lines with a prompt and a task")->required();
     app.add_flag("--chat", chosen.chat, "Prompts in the model's chat template");
     app.add_option("--weights", chosen.weights, "How weights are held")->capture_default_str();

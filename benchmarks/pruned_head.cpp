@@ -13,8 +13,8 @@
 #include <augur/augur.hpp>
 #include <augur/io/gguf.hpp>
 #include <augur/io/read_vocabulary.hpp>
+#include <augur/llama/draft_checkpoint.hpp>
 #include <augur/llama/host_model.hpp>
-#include <augur/llama/member.hpp>
 #include <cmath>
 #include <cstdio>
 #include <iostream>
@@ -36,10 +36,10 @@ struct settings {
     bool chat = false;
 };
 
-/// The member with the target's whole head in the place of its own rows of it.
+/// The draft checkpoint with the target's whole head in the place of its own rows of it.
 llama::host_model with_whole_head(const std::string& path, const llama::host_model& target,
                                   const llama::load_options& options) {
-    const llama::member_file file(path, "draft", target);
+    const llama::draft_checkpoint file(path, "draft", target);
     if (file.head_tokens().empty()) detail::fail(path, ": this draft's head has the rows of all tokens");
     if (file.tensors().find("output.weight")) detail::fail(path, ": this draft's head is its own, not the target's");
     llama::weights parts = file.read(options.weights);
@@ -170,7 +170,7 @@ int main(int argc, char** argv) {
     settings chosen;
     CLI::App app("EAAD's bins on a draft with a pruned head, beside the same draft with a whole one");
     app.add_option("--model", chosen.model, "the target, a GGUF file")->required();
-    app.add_option("--draft", chosen.draft, "the member draft of its family")->required();
+    app.add_option("--draft", chosen.draft, "the draft checkpoint draft of its draft bundle")->required();
     app.add_option("--prompts", chosen.prompts, "JSON lines with task and prompt")->required();
     app.add_option("--weights", chosen.weights, "of all three")->capture_default_str();
     app.add_flag("--chat", chosen.chat, "prompts are what a user says");

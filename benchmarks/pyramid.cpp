@@ -5,9 +5,9 @@
 //                 [--seeds 3] [--each 1] [--limit N] [--thresholds 0.4/0.5,0.5/0.4] [--lengths 2/4,15/25]
 //                 [--draft-length 3] [--qualifier-length 8] [--shapes 8b,3b,1b]
 //
-// The draft and the qualifier are members of the target's family, or models with its tokens. Problems have answers: the
-// share that is right is a column then. With --shapes target, qualifier and draft cost what such models cost, and write
-// what they write without (docs/llama/widened.md).
+// The draft and the qualifier are draft checkpoints of the target's draft bundle, or models with its tokens. Problems
+// have answers: the share that is right is a column then. With --shapes target, qualifier and draft cost what such
+// models cost, and write what they write without (docs/llama/widened.md).
 // FSD and PSD_A come with the divergence rule alone (as published) and after rejection sampling, PSD_F in three forms:
 // as published (the divergence rule alone, the target's row against the qualifier's), by drawn rows (the same rule,
 // against the row that the token was drawn from) and rejection first (by drawn rows, after rejection sampling). All
@@ -24,7 +24,7 @@
 #include <augur/io/read_vocabulary.hpp>
 #include <augur/io/token_texts.hpp>
 #include <augur/io/tokenizer.hpp>
-#include <augur/llama/member.hpp>
+#include <augur/llama/draft_checkpoint.hpp>
 #include <augur/llama/qualifier.hpp>
 #include <cmath>
 #include <cstdio>
@@ -331,10 +331,10 @@ json report(const family& models, const std::vector<configuration>& all, const s
     return rows;
 }
 
-/// A member of the target's family, or a model with its tokens.
+/// A draft checkpoint of the target's draft bundle, or a model with its tokens.
 host_model load_lesser(const std::string& path, const host_model& target, const settings& chosen,
                        llama::load_options how, std::size_t shape) {
-    const std::string kind = llama::member_kind(io::gguf_file(path));
+    const std::string kind = llama::checkpoint_kind(io::gguf_file(path));
     if (kind == "qualifier") return llama::load_qualifier(path, target, how);
     if (kind == "draft") return llama::load_draft(path, target, how);
     io::check_same_tokens(path, chosen.target);
@@ -395,7 +395,7 @@ int main(int argc, char** argv) {
     settings chosen;
     CLI::App app("PyramidSD's ablations and its gradient of entropy, on a real family");
     app.add_option("--target", chosen.target, "a GGUF file")->required();
-    app.add_option("--draft", chosen.draft, "a member of its family, or a GGUF file with its tokens")->required();
+    app.add_option("--draft", chosen.draft, "a member of its draft bundle, or a GGUF file with its tokens")->required();
     app.add_option("--qualifier", chosen.qualifier, "the same")->required();
     const auto prompts = app.add_option("--prompts", chosen.prompts, "JSON lines with task and prompt");
     const auto problems = app.add_option("--problems", chosen.problems, "JSON lines with prompt and answer");

@@ -186,7 +186,7 @@ void time_rounds(const std::string& what, const Scheme& scheme, const transform:
 /// Drafts some tokens of its own, whatever the text.
 struct guesses {
     struct state_type {};
-    using claim_type = point_mass;
+    using draft_distribution_type = point_mass;
 
     state_type make_state() const { return {}; }
     void propose(state_type&, auto& context, proposal<point_mass>& made) const {

@@ -4,12 +4,12 @@
 //                   [--temperatures 0,0.7] [--seeds 1] [--thresholds 99,1,0.5,...] [--window 5] [--dwell 10]
 //                   [--json FILE]
 //
-// A small model is a Llama of the same tokens, or the member draft, exit or qualifier of the large one's family.
-// Problems are JSON lines {"prompt", "answer"} (examples/train/arithmetic_problems.py makes some), whose answer is the
-// last word of what is written; prompts {"task", "prompt"}. Whatever is asked is decoded at every setting before the
-// next one, so that a machine's other work slows all alike. Perplexity is the large model's, of what was written,
-// without temperature. Threshold 0 begins with the large model, and so is the large model; 99 bits are never reached.
-// At temperature 0 there is one seed.
+// A small model is a Llama of the same tokens, or the draft checkpoint draft, exit or qualifier of the large one's
+// draft bundle. Problems are JSON lines {"prompt", "answer"} (examples/train/arithmetic_problems.py makes some), whose
+// answer is the last word of what is written; prompts {"task", "prompt"}. Whatever is asked is decoded at every setting
+// before the next one, so that a machine's other work slows all alike. Perplexity is the large model's, of what was
+// written, without temperature. Threshold 0 begins with the large model, and so is the large model; 99 bits are never
+// reached. At temperature 0 there is one seed.
 
 #include <CLI/CLI.hpp>
 #include <augur/augur.hpp>
@@ -17,9 +17,9 @@
 #include <augur/io/read_vocabulary.hpp>
 #include <augur/io/token_texts.hpp>
 #include <augur/io/tokenizer.hpp>
+#include <augur/llama/draft_checkpoint.hpp>
 #include <augur/llama/early_exit.hpp>
 #include <augur/llama/host_model.hpp>
-#include <augur/llama/member.hpp>
 #include <augur/llama/qualifier.hpp>
 #include <cmath>
 #include <cstdio>
@@ -60,7 +60,7 @@ struct setting {
 
 host_model load_small(const std::string& path, const host_model& large, const settings& chosen,
                       const llama::load_options& load) {
-    const std::string kind = llama::member_kind(io::gguf_file(path));
+    const std::string kind = llama::checkpoint_kind(io::gguf_file(path));
     if (kind == "exit") return llama::load_exit(path, large, 0, load);
     if (kind == "qualifier") return llama::load_qualifier(path, large, load);
     if (kind == "draft") return llama::load_draft(path, large, load);
@@ -170,7 +170,8 @@ int main(int argc, char** argv) {
     settings chosen;
     CLI::App app("Two models that take turns by entropy, on problems with answers or on prompts");
     app.add_option("--large", chosen.large, "a GGUF file")->required();
-    app.add_option("--small", chosen.small, "a GGUF file of the same tokens, or of the large one's family (repeatable)")
+    app.add_option("--small", chosen.small,
+                   "a GGUF file of the same tokens, or of the large one's draft bundle (repeatable)")
         ->required();
     const auto problems = app.add_option("--problems", chosen.problems, "JSON lines with prompt and answer");
     const auto prompts = app.add_option("--prompts", chosen.prompts, "JSON lines with task and prompt");

@@ -13,7 +13,7 @@
 #include <augur/io/json.hpp>
 #include <augur/io/read_vocabulary.hpp>
 #include <augur/io/tokenizer.hpp>
-#include <augur/llama/member.hpp>
+#include <augur/llama/draft_checkpoint.hpp>
 #include <augur/llama/qualifier.hpp>
 #include <cmath>
 #include <cstddef>

@@ -1,13 +1,13 @@
 // Your own acceptance criterion, and what it does to the distribution, exactly.
 //
 // A criterion is one struct: what it promises, which drafted tokens it accepts, how it draws what follows a rejection.
-// It is the only thing that may change the output's distribution, so the library can say by how much: `law_of` decodes
-// down every branch of the randomness and returns the law of the text.
+// It is the only thing that may change the output's distribution, so the library can say by how much:
+// `text_distribution_of` decodes down every branch of the randomness and returns the distribution of the text.
 
 #include <augur/augur.hpp>
 #include <augur/testing/criterion_laws.hpp>
-#include <augur/testing/law_of.hpp>
 #include <augur/testing/models.hpp>
+#include <augur/testing/text_distribution_of.hpp>
 #include <iostream>
 #include <vector>
 
@@ -15,7 +15,7 @@
 /// target.
 struct lenient {
     using guarantee = augur::guarantee::none;
-    using drawing = augur::draft::sampled;
+    using token_selector = augur::draft::sampled;
 
     bool accepts(const augur::distribution& target, const auto& drafted, auto& /*draws*/) const {
         return target.probability(drafted.id) >= share * target.probability(target.mode());
@@ -31,7 +31,7 @@ static_assert(augur::AcceptanceCriterion<lenient>);
 static_assert(!augur::Lossless<lenient>);
 
 int main() {
-    // It promises nothing, so there is no law of the text to check; the others hold.
+    // It promises nothing, so there is no distribution of the text to check; the others hold.
     const augur::testing::report laws = augur::testing::criterion_laws(lenient{});
     std::cout << laws << '\n';
 
@@ -40,10 +40,10 @@ int main() {
     const std::vector<augur::token> prompt{0, 1};
     augur::decode::options chosen;
     chosen.stop.max_tokens = 3;
-    const auto plain = augur::testing::law_of(augur::testing::plain_sampling(target), prompt, chosen);
+    const auto plain = augur::testing::text_distribution_of(augur::testing::plain_sampling(target), prompt, chosen);
 
     const auto distance = [&](const auto& scheme) {
-        return augur::testing::total_variation(plain, augur::testing::law_of(scheme, prompt, chosen));
+        return augur::testing::total_variation(plain, augur::testing::text_distribution_of(scheme, prompt, chosen));
     };
     const augur::policy::fixed_length two{2};
     const double lossless = distance(augur::speculate(drafter, target, two, augur::accept::rejection_sampling{}));

@@ -7,8 +7,8 @@
 
 #include <algorithm>
 #include <augur/augur.hpp>
-#include <augur/testing/law_of.hpp>
 #include <augur/testing/models.hpp>
+#include <augur/testing/text_distribution_of.hpp>
 #include <iostream>
 #include <string>
 #include <utility>
@@ -16,8 +16,10 @@
 
 /// Plans the same tree every round.
 struct same_tree {
+    static constexpr augur::draft_shape plans = augur::draft_shape::tree;
     augur::topology shape;
-    const augur::topology& topology(const augur::observation&) const { return shape; }
+
+    augur::draft_plan plan(const augur::observation&) const { return {.tree = &shape}; }
 };
 
 /// Fills the tree that is planned with a model's tokens, siblings drawn without replacement. Siblings lie together in
@@ -25,7 +27,7 @@ struct same_tree {
 template <augur::Model M>
 class tree_drafter {
  public:
-    using claim_type = augur::distribution;
+    using draft_distribution_type = augur::distribution;
     static constexpr bool branches = true;
     struct state_type {
         augur::model::cached_sequence<M> cache;
@@ -36,7 +38,7 @@ class tree_drafter {
     state_type make_state() const { return {augur::model::cached_sequence<M>(*model_)}; }
     std::size_t vocabulary_size() const { return model_->vocabulary_size(); }
 
-    augur::flow::task propose(state_type& state, auto& context, augur::proposal<claim_type>& made) const {
+    augur::flow::task propose(state_type& state, auto& context, augur::proposal<draft_distribution_type>& made) const {
         const auto plan = context.plan();
         augur::model::pass_rows<M> rows;
         for (std::size_t node = 0, sibling = 0; node < plan.size(); ++node) {
@@ -63,7 +65,7 @@ class tree_drafter {
 /// took of it.
 struct tree_sampling {
     using guarantee = augur::guarantee::same_distribution;
-    using drawing = augur::draft::sampled;
+    using token_selector = augur::draft::sampled;
 
     bool accepts(const auto& left, const auto& drafted, auto& draws) const {
         const double ratio = left.probability(drafted.id) / drafted.probability(drafted.id);
@@ -94,12 +96,13 @@ int main() {
     const std::vector<augur::token> prompt{0, 1};
     augur::decode::options chosen;
     chosen.stop.max_tokens = 3;
-    const auto plain = augur::testing::law_of(augur::testing::plain_sampling(target), prompt, chosen);
+    const auto plain = augur::testing::text_distribution_of(augur::testing::plain_sampling(target), prompt, chosen);
 
     // Two children of the prefix, two of the first of them, one of the second.
     const same_tree tree{augur::topology{-1, -1, 0, 0, 1}};
     const auto branching = augur::speculate(tree_drafter(small), target, tree, tree_sampling{});
-    const double distance = augur::testing::total_variation(plain, augur::testing::law_of(branching, prompt, chosen));
+    const double distance =
+        augur::testing::total_variation(plain, augur::testing::text_distribution_of(branching, prompt, chosen));
     std::cout << "total variation from plain sampling, draft trees: " << distance << '\n';
 
     // A chain is the tree whose nodes follow one another: the same text, the same counts.
@@ -120,7 +123,7 @@ int main() {
     chosen.stop.max_tokens = 3;
     std::string refused;
     try {
-        augur::testing::law_of(
+        augur::testing::text_distribution_of(
             augur::speculate(forgetful<augur::testing::function_model>(small), target, tree, tree_sampling{}), prompt,
             chosen);
     } catch (const augur::error& why) {

@@ -10,7 +10,7 @@
 /// rarely.
 struct careful {
     using guarantee = augur::guarantee::same_distribution;
-    using drawing = augur::draft::sampled;
+    using token_selector = augur::draft::sampled;
 
     bool accepts(const auto& target, const auto& drafted, auto& draws) const {
         const double ratio = target.probability(drafted.id) / drafted.probability(drafted.id);

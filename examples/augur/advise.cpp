@@ -399,7 +399,7 @@ void add_advise(CLI::App& program) {
             "--acceptance", chosen->acceptance,
             "Measured acceptance: the output of `augur bench schemes --json`, best with drafts of a fixed length")
         ->type_name("FILE")
-        ->default_str("that of the family of SmolLM2-135M");
+        ->default_str("that of the draft bundle of SmolLM2-135M");
     add_number(*command, "--vocabulary", chosen->vocabulary, "Vocabulary size", "N", "49152", std::size_t{1} << 20);
     add_number(*command, "--context", chosen->context, "Tokens before each round", "N", "128", std::size_t{1} << 17);
     add_number(*command, "--threads", chosen->threads, "0 for one per core", "N", "0");

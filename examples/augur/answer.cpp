@@ -60,7 +60,7 @@ struct state_keeper {
     struct state_type {
         std::vector<std::uint16_t> rows;
     };
-    using claim_type = point_mass;
+    using draft_distribution_type = point_mass;
 
     state_type make_state() const { return {}; }
     void propose(state_type&, auto& /*context*/, proposal<point_mass>&) const {}

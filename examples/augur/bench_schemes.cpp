@@ -292,7 +292,7 @@ class bench_of_schemes {
     };
 
     /// What the layers take whose states are drafted from, where the target's own are.
-    double first_seconds(const members& drafters) const {
+    double first_seconds(const draft_checkpoints& drafters) const {
         const auto by = [this](const auto& head) { return tune::measured_split(*engine_, head, 1).first_seconds; };
         if (drafters.exit) return by(*drafters.exit);
         if (drafters.learned) return by(drafters.learned->head());

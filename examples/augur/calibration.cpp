@@ -146,7 +146,7 @@ scheme_options with_settings(scheme_options chosen, const json& settings, const 
     return chosen;
 }
 
-json identity_of(const llama::host_model& target, const member_files& drafters, const model_options& options,
+json identity_of(const llama::host_model& target, const checkpoint_files& drafters, const model_options& options,
                  const transform::settings& sampling) {
     json identity = {{"target", target.fingerprint()}};
     for (const auto& [kind, path] : drafters) identity[kind] = io::fingerprint(std::filesystem::path(path));

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "members.hpp"
+#include "draft_checkpoints.hpp"
 #include "models.hpp"
 #include "scheme.hpp"
 
@@ -25,7 +25,7 @@ scheme_options with_settings(scheme_options chosen, const nlohmann::ordered_json
 const std::vector<std::string>& tunable_schemes();
 
 /// What figures hold for: the target and its drafters (fingerprints), and where and how they were measured.
-nlohmann::ordered_json identity_of(const llama::host_model& target, const member_files& drafters,
+nlohmann::ordered_json identity_of(const llama::host_model& target, const checkpoint_files& drafters,
                                    const model_options& options, const transform::settings& sampling);
 
 /// The best of a scheme's settings on prompts of one task, and the whole front.

@@ -79,7 +79,7 @@ void dialogue::refuse(const std::string& message) const {
     tell("error", message);
 }
 
-std::vector<token> dialogue::ask(std::span<const token> answer, bool stopped, std::size_t room) {
+std::vector<token> dialogue::ask(std::span<const token> answer, bool stopped, std::size_t budget) {
     while (const auto text = read()) {
         if (text->find_first_not_of(" \t\n") == std::string::npos) continue;
         if (*text == "/exit") break;
@@ -88,7 +88,7 @@ std::vector<token> dialogue::ask(std::span<const token> answer, bool stopped, st
             refuse(detail::message("the command ", io::quote(*text), " is unknown; valid are ", commands));
             continue;
         }
-        std::vector<token> tokens = tokens_of(*text, answer, stopped, room);
+        std::vector<token> tokens = tokens_of(*text, answer, stopped, budget);
         if (tokens.empty() && anew_.empty()) continue;
         answering_.emplace();
         output_.emplace(look_of(STDOUT_FILENO), std::exchange(legend_, false));
@@ -100,7 +100,7 @@ std::vector<token> dialogue::ask(std::span<const token> answer, bool stopped, st
 }
 
 std::vector<token> dialogue::tokens_of(const std::string& text, std::span<const token> answer, bool stopped,
-                                       std::size_t room) {
+                                       std::size_t budget) {
     conversation::turn turn;
     try {
         io::check_utf8(text, detail::message("line ", line_, " of standard input"));
@@ -109,15 +109,15 @@ std::vector<token> dialogue::tokens_of(const std::string& text, std::span<const 
         refuse(problem.what());
         return {};
     }
-    if (turn.is_anew) room = context_;
-    if (turn.tokens.size() < room) {
+    if (turn.is_anew) budget = context_;
+    if (turn.tokens.size() < budget) {
         if (!turn.is_anew) return turn.tokens;
         anew_ = std::move(turn.tokens);
         return {};
     }
     talk_.take_back();
     refuse(detail::message("this takes ", turn.tokens.size(), " tokens, and an answer one or more, but a context of ",
-                           context_, " has room for ", room, "; /reset begins a new conversation"));
+                           context_, " has room for ", budget, "; /reset begins a new conversation"));
     return {};
 }
 

@@ -34,9 +34,9 @@ class dialogue {
  private:
     std::optional<std::string> read();
     std::optional<std::string> read_line();
-    std::vector<token> ask(std::span<const token> answer, bool stopped, std::size_t room);
+    std::vector<token> ask(std::span<const token> answer, bool stopped, std::size_t budget);
     std::vector<token> tokens_of(const std::string& text, std::span<const token> answer, bool stopped,
-                                 std::size_t room);
+                                 std::size_t budget);
     void refuse(const std::string& message) const;
     void finish_answer(const run_result& result);
 

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "commands.hpp"
-#include "members.hpp"
+#include "draft_checkpoints.hpp"
 #include "message.hpp"
 #include "models.hpp"
 #include "output_file.hpp"
@@ -154,7 +154,7 @@ void check_early(const entropy_options& chosen) {
     for (const auto& file : {chosen.prompt.file, chosen.draft, chosen.qualifier}) {
         if (file) inputs.emplace_back(*file);
     }
-    check_output("--chart", *chosen.chart, with_members(std::move(inputs)));
+    check_output("--chart", *chosen.chart, with_checkpoints(std::move(inputs)));
 }
 
 void entropy(const entropy_options& chosen) {
@@ -190,9 +190,10 @@ void add_model_choices(CLI::App& command, entropy_options& into) {
     const auto keep = [](std::optional<std::string>& where) {
         return [&where](const std::string& text) { where = text; };
     };
-    add_text(command, "--draft", keep(into.draft),
-             "A cheaper model that reads the text, too: a file, or draft, exit or qualifier of the model's family",
-             "FILE");
+    add_text(
+        command, "--draft", keep(into.draft),
+        "A cheaper model that reads the text, too: a file, or draft, exit or qualifier of the model's draft bundle",
+        "FILE");
     add_text(command, "--qualifier", keep(into.qualifier), "The same, between draft and model", "FILE");
     add_text(command, "--chart", keep(into.chart), "Write a chart (SVG)", "FILE");
 }

@@ -84,10 +84,10 @@ void add_scheme_options(CLI::App& command, generate_options& into) {
         ->allow_extra_args(false);
     add_draft_shapes(command, into.model);
     command
-        .add_option(
-            "--heads", into.heads,
-            "A member of the model's family that drafts: eagle, medusa, hydra, draft, qualifier, exit or ngram; "
-            "or published heads of Medusa or Hydra (repeatable)")
+        .add_option("--heads", into.heads,
+                    "A draft checkpoint of the model's draft bundle that drafts: eagle, medusa, hydra, draft, "
+                    "qualifier, exit or ngram; "
+                    "or published heads of Medusa or Hydra (repeatable)")
         ->type_name("FILE")
         ->allow_extra_args(false);
     command
@@ -178,7 +178,7 @@ void add_scheme_options(CLI::App& command, generate_options& into) {
         s.exit_layer = parse_number("--exit-layer", text, most::length);
     };
     add_text(command, "--exit-layer", exit_layer, "kangaroo, dvi: the model's first K layers draft", "K",
-             "the adapter's; the family's exit near three quarters of them; else three quarters");
+             "the adapter's; the draft bundle's exit near three quarters of them; else three quarters");
     add_text(
         command, "--adapter", [&s](const std::string& path) { s.adapter = path; },
         "kangaroo, dvi, medusa, hydra, eagle: what `augur learn` wrote; dvi continues to train while it serves, and "
@@ -260,7 +260,7 @@ void check_early(const generate_options& chosen) {
     for (const auto& file : {chosen.prompt.file, chosen.calibration}) {
         if (file) inputs.emplace_back(*file);
     }
-    inputs = with_members(std::move(inputs));
+    inputs = with_checkpoints(std::move(inputs));
     if (chosen.state) check_output("--state", *chosen.state, inputs);
     if (chosen.state) inputs.emplace_back(*chosen.state);
     check_run_files(chosen.files, inputs);
@@ -346,7 +346,7 @@ class generator {
                is_named_for_chat(chosen_.model.path);
     }
 
-    /// Answers in turn, from these tokens on. What an answer taught is kept at once.
+    /// Answers in turn, from these tokens on. What an answer trained is kept at once.
     void converse(std::span<const token> first, dialogue& with) {
         run_request request{first, options(), {}, {}};
         request.options.on_token = [&](const commit::committed_token& t) { return with.show(t); };

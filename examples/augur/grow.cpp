@@ -12,11 +12,11 @@
 #include <utility>
 
 #include "commands.hpp"
+#include "draft_checkpoints.hpp"
 #include "growth_rollouts.hpp"
 #include "growth_shards.hpp"
 #include "growth_state.hpp"
 #include "limits.hpp"
-#include "members.hpp"
 #include "message.hpp"
 #include "models.hpp"
 #include "output_file.hpp"
@@ -66,14 +66,14 @@ class grower {
         if (chosen.drafts.size() > 1) {
             detail::fail("trees are grown for one draft model, but --draft was given ", chosen.drafts.size(), " times");
         }
-        const auto named = named_members(chosen.drafts, chosen.heads, "entmtp");
+        const auto named = named_checkpoints(chosen.drafts, chosen.heads, "entmtp");
         model_options of_heads = chosen.model;
         of_heads.context = 0;
-        const auto files =
-            load_members(members_, "entmtp", true, named, target_, chosen.model.path, load_options_of(of_heads));
+        const auto files = load_checkpoints(checkpoints_, "entmtp", true, named, target_, chosen.model.path,
+                                            load_options_of(of_heads));
         for (const auto& [role, file] : files) models_.push_back({role, file});
         models_.push_back({"target", chosen.model.path});
-        identity_ = bank_identity_of(target_, members_, files);
+        identity_ = bank_identity_of(target_, checkpoints_, files);
         choose_depths();
         options_.seed = chosen.seed;
         options_.sampling.temperature.value = chosen.temperature;
@@ -150,12 +150,12 @@ class grower {
     void choose_depths() {
         const std::size_t most = identity_.head_count;
         depths_ = chosen_.depths;
-        if (depths_.empty()) depths_ = {members_.heads ? most : usual_depth};
+        if (depths_.empty()) depths_ = {checkpoints_.heads ? most : usual_depth};
         for (const std::size_t depth : depths_) {
             if (depth >= 1 && depth <= most) continue;
             detail::fail(
                 "--depths: ", depth, " is no depth of a tree of ",
-                members_.heads ? detail::message(most, " heads") : detail::message("at most ", most, " nodes"));
+                checkpoints_.heads ? detail::message(most, " heads") : detail::message("at most ", most, " nodes"));
         }
     }
 
@@ -277,14 +277,14 @@ class grower {
     const grow_options& chosen_;
     std::optional<io::tokenizer> words_;
     llama::host_model target_;
-    members members_;
+    draft_checkpoints checkpoints_;
     std::vector<recorded_model> models_;  ///< the target last
     io::bank_identity identity_;
     std::vector<std::vector<token>> prompts_;
     std::vector<std::size_t> depths_;
     std::size_t parts_ = 1;
     decode::options options_{};
-    growth_rollouts rollouts_{target_, members_, options_};
+    growth_rollouts rollouts_{target_, checkpoints_, options_};
     growth_state found_;
     bool is_warm_ = false;  ///< this process has decoded
 };
@@ -294,7 +294,7 @@ void check_files(const grow_options& chosen, const shard_of& own) {
     for (const auto* const read : {&chosen.heads, &chosen.drafts, &chosen.merge}) {
         inputs.insert(inputs.end(), read->begin(), read->end());
     }
-    inputs = with_members(std::move(inputs));
+    inputs = with_checkpoints(std::move(inputs));
     if (!own.is_all()) {
         const bool merges = !chosen.merge.empty();
         if (merges || chosen.files.records()) {
@@ -349,7 +349,7 @@ void add_grow(CLI::App& program) {
     command
         ->add_option("--heads", chosen->heads,
                      "The drafter: heads (hydra, medusa) or a layer (eagle); else the first of these, or the draft, "
-                     "that the model's family has")
+                     "that the model's draft bundle has")
         ->type_name("FILE")
         ->allow_extra_args(false);
     command->add_option("--draft", chosen->drafts, "Or a smaller model of the same vocabulary")

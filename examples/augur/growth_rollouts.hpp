@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "members.hpp"
+#include "draft_checkpoints.hpp"
 
 namespace augur::program {
 
@@ -21,7 +21,7 @@ class growth_rollouts {
     using texts = std::span<const std::vector<token>>;
 
     /// Refers to all of them.
-    growth_rollouts(const llama::host_model& target, const members& drafters, const decode::options& options)
+    growth_rollouts(const llama::host_model& target, const draft_checkpoints& drafters, const decode::options& options)
         : target_(target), drafters_(drafters), options_(options) {}
 
     /// All trees of these at once: counts.
@@ -36,7 +36,7 @@ class growth_rollouts {
     auto with(const auto& use) const;
 
     const llama::host_model& target_;
-    const members& drafters_;
+    const draft_checkpoints& drafters_;
     const decode::options& options_;
 };
 

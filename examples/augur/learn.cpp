@@ -16,11 +16,11 @@
 #include <utility>
 
 #include "commands.hpp"
+#include "draft_checkpoints.hpp"
 #include "engine.hpp"
 #include "learned_drafter.hpp"
 #include "learning.hpp"
 #include "learning_record.hpp"
-#include "members.hpp"
 #include "message.hpp"
 #include "models.hpp"
 #include "output_file.hpp"
@@ -36,8 +36,8 @@ struct learn_options {
     model_options model;
     learning_options learning;
     std::string prompts, output, replay;
-    std::string accept{};               ///< rejection_sampling; empty: exact or coupled, by the temperature
-    std::string head_tokens;            ///< all, a member's file, or where empty the adapter's or the family's
+    std::string accept{};     ///< rejection_sampling; empty: exact or coupled, by the temperature
+    std::string head_tokens;  ///< all, a draft checkpoint's file, or where empty the adapter's or the draft bundle's
     std::optional<std::size_t> rank{};  ///< of the head's update
     std::optional<std::size_t> head_count{};
     transform::settings sampling{.temperature = {0}};
@@ -74,7 +74,7 @@ learning_options learning_for(const learn_options& chosen, const llama::host_mod
     learning_options made = chosen.learning;
     if (chosen.rank) made.head.rank = *chosen.rank;
     if (chosen.head_count) made.head_count = *chosen.head_count;
-    made.trainer.share *= taught_part;
+    made.trainer.share *= training_part;
     train::replay_options& replay = made.trainer.replay;
     replay.least_accepted = std::min(replay.least_accepted, replay.most_sampled() / 4);
     const bool has_heads = made.scheme == "medusa" || made.scheme == "hydra";
@@ -397,7 +397,7 @@ void learn(learn_options chosen) {
     if (chosen.prompts != "-") inputs.emplace_back(chosen.prompts);
     if (!chosen.learning.heads.empty()) inputs.emplace_back(chosen.learning.heads);
     if (!chosen.head_tokens.empty() && chosen.head_tokens != "all") inputs.emplace_back(chosen.head_tokens);
-    inputs = with_members(std::move(inputs));
+    inputs = with_checkpoints(std::move(inputs));
     for (const auto& [flag, path] : {std::pair("--output", chosen.output), std::pair("--replay", chosen.replay)}) {
         if (path.empty()) continue;
         check_output(flag, path, inputs);
@@ -537,8 +537,8 @@ void add_learn(CLI::App& program) {
                "three quarters of them", most::length);
     add_text(
         *command, "--head-tokens", [chosen](const std::string& which) { chosen->head_tokens = which; },
-        "dvi, new heads: tokens that can be drafted: all, or those of a member in FILE", "all|FILE",
-        "the adapter's; the family's; else all");
+        "dvi, new heads: tokens that can be drafted: all, or those of a draft checkpoint in FILE", "all|FILE",
+        "the adapter's; the draft bundle's; else all");
     add_text(
         *command, "--threshold",
         [chosen](const std::string& text) { chosen->bounds.threshold = parse_number<double>("--threshold", text); },

@@ -1,10 +1,10 @@
 #pragma once
-// What `augur learn` teaches, whatever it is.
+// What `augur learn` trains, whatever it is.
 
 #include <algorithm>
 #include <augur/policy/confidence_stop.hpp>
 #include <augur/policy/cost_aware.hpp>
-#include <augur/policy/knowledge.hpp>
+#include <augur/policy/learned_state.hpp>
 #include <augur/train/diagnostics.hpp>
 #include <cstddef>
 #include <memory>
@@ -48,7 +48,8 @@ class learned_drafter {
     run_result decode(const engine& target, const run_request& request, const draft_bounds& bounds) {
         run_result made = decode_text(target, request, bounds);
         if (made.learned) known_ = *made.learned;
-        if (made.allowance) credit_ = std::clamp(*made.allowance, -policy::cost_aware::most_allowance, untaught_credit);
+        if (made.allowance)
+            credit_ = std::clamp(*made.allowance, -policy::cost_aware::most_allowance, untrained_credit);
         return made;
     }
 
@@ -71,8 +72,8 @@ class learned_drafter {
     static constexpr std::size_t tries_after = 64;
     static constexpr double memory = 0.99;
 
-    policy::knowledge known_;
-    double credit_ = untaught_credit;
+    policy::learned_state known_;
+    double credit_ = untrained_credit;
 };
 
 /// Of the scheme dvi, medusa, hydra, eagle or ngram, for this model, which must outlive it. Throws for another, and as

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "members.hpp"
+#include "draft_checkpoints.hpp"
 #include "output_file.hpp"
 
 namespace augur::program {
@@ -34,15 +34,15 @@ void check_rows(std::span<const token> tokens, const llama::weights& own) {
                  own.head_tokens.size(), "; one of both must have all");
 }
 /// What a head starts from, on the model's threads: it drafts by turns with the model. One that a thread beside it
-/// teaches has its own, or passes would wait for updates.
+/// trains has its own, or passes would wait for updates.
 template <class Model>
-train::packed_base base_of(const llama::weights& own, const Model& model, bool background) {
-    if (background) return train::packed_base(own.output(), model.threads());
+train::packed_weight_matrix base_of(const llama::weights& own, const Model& model, bool background) {
+    if (background) return train::packed_weight_matrix(own.output(), model.threads());
     return {own.output(), model.pool()};
 }
 /// The `layer`-th on a path of its own, from the states before it.
 learned_attending::head_type new_attending(const llama::host_model& target, std::size_t layer, std::size_t rank,
-                                           const train::head_options& of, const train::packed_base& output,
+                                           const train::head_options& of, const train::packed_weight_matrix& output,
                                            train::head_place place) {
     if (layer < 2 || layer >= target.layer_count()) {
         detail::fail("--exit-layer is ", layer, "; with --attention-rank it must be 2 to ", target.layer_count() - 1,
@@ -62,7 +62,7 @@ learned_attending::head_type new_attending(const llama::host_model& target, std:
             place,
             chosen};
 }
-/// A head that reads the states, or with the last of the layers the taps, from which it makes them.
+/// A head that reads the states, or with the last of the layers the layer inputs, from which it makes them.
 template <class Head>
 Head new_exit(const llama::host_model& target, const learning_options& chosen) {
     const llama::weights& own = target.parameters();
@@ -73,12 +73,12 @@ Head new_exit(const llama::host_model& target, const learning_options& chosen) {
     if (is_pruned) check_rows(chosen.tokens, own);
     const std::span<const token> tokens = is_pruned ? chosen.tokens : own.head_tokens;
     const train::head_place place{layer, target.vocabulary_size(), own.final_norm, tokens};
-    const train::packed_base whole = base_of(own, target, chosen.trainer.background);
-    const train::packed_base output = is_pruned ? whole.selected(tokens) : whole;
+    const train::packed_weight_matrix whole = base_of(own, target, chosen.trainer.background);
+    const train::packed_weight_matrix output = is_pruned ? whole.selected(tokens) : whole;
     const auto make = [&]() -> Head {
         if constexpr (draft::AttendingHead<Head>) {
             return new_attending(target, layer, chosen.attention_rank, of, output, place);
-        } else if constexpr (draft::reads_tap<Head>) {
+        } else if constexpr (draft::reads_layer_input<Head>) {
             draft::check_exit_layer(layer, target.layer_count());
             const llama::layer_weights& last = *own.layers[layer - 1];
             return {{output.beside(last.attention_output), output.beside(last.gate), output.beside(last.up),
@@ -97,7 +97,7 @@ Head new_exit(const llama::host_model& target, const learning_options& chosen) {
 /// Of what such a head reads.
 train::state_identity identity_of_taps(const llama::host_model& target, std::size_t layer) {
     train::state_identity made = identity_of(target, layer);
-    made.width = target.tap_size();
+    made.width = target.layer_input_size();
     return made;
 }
 
@@ -114,7 +114,7 @@ adapter_kind kind_of(const std::string& adapter) {
     made.head = format::read(in);
     return made;
 }
-/// What it has to be of: of states, or with a layer that learns of taps.
+/// What it has to be of: of states, or with a layer that learns of layer inputs.
 train::state_identity identity_for(const adapter_kind& of, const llama::host_model& target) {
     const std::size_t layer = of.whose.layer;
     return of.head.layer_rank != 0 ? identity_of_taps(target, layer) : identity_of(target, layer);
@@ -193,7 +193,7 @@ void read_into(train::vector<float>& values, const train::heads_layout& layout, 
 learned_heads::head_type new_heads(const llama::host_model& target, const train::heads_options& chosen,
                                    std::span<const token> tokens, bool background) {
     const llama::weights& own = target.parameters();
-    const train::packed_base whole = base_of(own, target, background);
+    const train::packed_weight_matrix whole = base_of(own, target, background);
     const auto embed = [from = own.embedding](token id, std::span<float> out) {
         from->unpack_row(static_cast<std::size_t>(id), out);
     };
@@ -321,7 +321,7 @@ learned_attending::learned_attending(const llama::host_model& target, const lear
 std::vector<token> drafted_tokens(const llama::host_model& target, const std::string& which) {
     if (which == "all") return {};
     if (!which.empty()) return head_tokens_in(which, target);
-    return target.parameters().head_tokens.empty() ? head_tokens_of_family(target) : std::vector<token>();
+    return target.parameters().head_tokens.empty() ? head_tokens_of_bundle(target) : std::vector<token>();
 }
 
 learning_options new_options(const llama::host_model& target, const std::string& tokens) {

@@ -12,9 +12,9 @@
 #include <augur/train/exit_head.hpp>
 #include <augur/train/heads_watcher.hpp>
 #include <augur/train/layer_head.hpp>
-#include <augur/train/packed_base.hpp>
+#include <augur/train/packed_weight_matrix.hpp>
 #include <augur/train/state_file.hpp>
-#include <augur/train/taught_layer.hpp>
+#include <augur/train/trained_layer.hpp>
 #include <augur/train/trainer.hpp>
 #include <augur/train/watcher.hpp>
 #include <cstddef>
@@ -27,12 +27,12 @@
 namespace augur::program {
 
 /// Passes that a text may lose on drafts of what has yet to learn.
-inline constexpr double untaught_credit = 1;
+inline constexpr double untrained_credit = 1;
 
 /// What of the share of time that learning may take goes into updates and what they learn from, and what drafts may
 /// lose that are tried. The rest is what updates cost the passes after them, whose weights they take out of the caches,
 /// and to spare.
-inline constexpr double taught_part = 0.5, tried_part = 0.1;
+inline constexpr double training_part = 0.5, tried_part = 0.1;
 
 struct learning_options {
     std::size_t exit_layer = 0;   ///< layers that draft; 0: the adapter's, or without one three quarters
@@ -53,7 +53,7 @@ class removed_on_signals final : public train::unfinished_files {
 };
 
 /// Weights that learn, and their trainer.
-template <train::Teachable Head>
+template <train::Trainable Head>
 class learned {
  public:
     using head_type = Head;
@@ -86,7 +86,7 @@ class learned {
 };
 
 /// A head on the model's states after some layers, which starts as the model's own. The model must outlive it.
-class learned_exit : public learned<train::exit_head<train::packed_base>> {
+class learned_exit : public learned<train::exit_head<train::packed_weight_matrix>> {
  public:
     /// With the model's own epsilon. Throws where the layer is none of the model's that leaves others.
     learned_exit(const llama::host_model& target, const learning_options& chosen);
@@ -99,21 +99,21 @@ class learned_exit : public learned<train::exit_head<train::packed_base>> {
 };
 
 /// The same with the last of the layers that draft, whose projections learn, too, by `head.layer_rank`.
-class learned_exit_layer : public learned<train::layer_head<train::packed_base>> {
+class learned_exit_layer : public learned<train::layer_head<train::packed_weight_matrix>> {
  public:
     learned_exit_layer(const llama::host_model& target, const learning_options& chosen);
 };
 
 /// The same with the queries, keys and values of that layer, by `attention_rank`: it is computed on a path of the
 /// draft's own. Its adapter says as the layer how many draft, with this one.
-class learned_attending : public learned<train::attending_head<train::packed_base>> {
+class learned_attending : public learned<train::attending_head<train::packed_weight_matrix>> {
  public:
     /// Throws where the layer is the first, before which there is none to draft with.
     learned_attending(const llama::host_model& target, const learning_options& chosen);
 };
 
-/// Tokens that can be drafted: those of a member in the file `which`; of the family's members where it is empty; none,
-/// which is all, where it is "all".
+/// Tokens that can be drafted: those of a draft checkpoint in the file `which`; of the draft bundle's draft checkpoints
+/// where it is empty; none, which is all, where it is "all".
 std::vector<token> drafted_tokens(const llama::host_model& target, const std::string& which);
 
 /// Of an exit or heads that learn from nothing, with these tokens, and the rank of an exit's update.
@@ -133,10 +133,10 @@ bool is_of_the_original(const std::string& adapter, const llama::host_model& tar
 learning_options options_of_adapter(const std::string& adapter, const llama::host_model& target);
 
 /// Medusa's or Hydra's heads for a model, which must outlive them.
-class learned_heads : public learned<train::draft_heads<train::packed_base>> {
+class learned_heads : public learned<train::draft_heads<train::packed_weight_matrix>> {
  public:
     /// As they are in a file; or new ones, that say what the model's own head says of the tokens chosen. Throws where
-    /// they are no such heads, or a head has several blocks or an output of its own, which are not taught.
+    /// they are no such heads, or a head has several blocks or an output of its own, which are not trained.
     learned_heads(const llama::host_model& target, const learning_options& chosen,
                   const llama::load_options& options = {});
 };
@@ -146,14 +146,14 @@ struct loaded_eagle {
 };
 
 /// An EAGLE layer's file, with an output head that learns and starts as the file's. The model must outlive it.
-class learned_eagle : private loaded_eagle, public learned<train::exit_head<train::packed_base>> {
+class learned_eagle : private loaded_eagle, public learned<train::exit_head<train::packed_weight_matrix>> {
  public:
     /// Throws where no file is named or it is of another model, and for a head of options that a layer's has not.
     learned_eagle(const llama::host_model& target, const learning_options& chosen,
                   const llama::load_options& options = {});
 
     /// Refers to this.
-    train::taught_layer<llama::eagle_model, head_type> drafts() const { return {layer, head()}; }
+    train::trained_layer<llama::eagle_model, head_type> drafts() const { return {layer, head()}; }
 };
 
 /// The layer of `path` with what an adapter says in place of its output head. Throws where the adapter is of another
@@ -169,7 +169,7 @@ llama::draft_heads heads_of_adapter(const std::string& adapter, const std::strin
 template <class Learned>
 class learning_watcher {
  public:
-    explicit learning_watcher(Learned& taught) : online_(&taught.online()) {}
+    explicit learning_watcher(Learned& trained) : online_(&trained.online()) {}
 
     void attach(const auto& session) {
         states_ = &session.drafter_state.exit_states;
@@ -193,15 +193,15 @@ class learning_watcher {
 /// The same for heads.
 class heads_learning_watcher {
  public:
-    explicit heads_learning_watcher(learned_heads& taught) : taught_(&taught) {}
+    explicit heads_learning_watcher(learned_heads& trained) : trained_(&trained) {}
 
     void attach(const auto& session) {
-        shows_.emplace(taught_->online(), taught_->head().head_count(), session.drafter_state);
+        shows_.emplace(trained_->online(), trained_->head().head_count(), session.drafter_state);
     }
     void watch(const auto& view) { shows_->watch(view); }
 
  private:
-    learned_heads* taught_;
+    learned_heads* trained_;
     std::optional<train::heads_watcher<learned_heads::trainer_type>> shows_;
 };
 

@@ -20,7 +20,7 @@ loaded_scheme::loaded_scheme(const scheme_options& asked, const transform::setti
     : by_auto_(asked.scheme == "auto"),
       sampling_(sampling),
       drafts_(drafts.size()),
-      named_(named_members(drafts, heads, asked.scheme)),
+      named_(named_checkpoints(drafts, heads, asked.scheme)),
       scheme_(resolve(asked, sampling, drafts_, named_)) {}
 
 void loaded_scheme::load(const llama::host_model& target, const model_options& chosen) {
@@ -43,8 +43,9 @@ void loaded_scheme::load(const llama::host_model& target, const model_options& c
         drafters_.exit.emplace(llama::exit_head::untrained(target, layer, load_options_of(of_drafters)));
         return;
     }
-    files_ = load_members(drafters_, scheme_.scheme, !free, named_, target, chosen.path, load_options_of(of_drafters),
-                          draft_shapes_of(of_drafters), scheme_.exit_layer.value_or(0));
+    files_ =
+        load_checkpoints(drafters_, scheme_.scheme, !free, named_, target, chosen.path, load_options_of(of_drafters),
+                         draft_shapes_of(of_drafters), scheme_.exit_layer.value_or(0));
     if (free && files_.empty()) scheme_.scheme = "lookup";
     for (const std::string& kind : members_used_by(scheme_.scheme)) {
         if (files_.contains(kind)) paths_.push_back(files_.at(kind));
@@ -66,7 +67,7 @@ void loaded_scheme::load_learned(const llama::host_model& target) {
         }
         chosen.exit_layer = *scheme_.exit_layer;
     }
-    chosen.trainer.share *= taught_part;
+    chosen.trainer.share *= training_part;
     if (scheme_.scheme == "kangaroo") chosen.trainer.replay.capacity = chosen.trainer.least;  // which nobody fills
     if (chosen.attention_rank != 0) {
         drafters_.learned_attention = std::make_unique<learned_attending>(target, chosen);

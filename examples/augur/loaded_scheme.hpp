@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "members.hpp"
+#include "draft_checkpoints.hpp"
 #include "options.hpp"
 #include "scheme.hpp"
 
@@ -24,8 +24,8 @@ class loaded_scheme {
     loaded_scheme(const scheme_options& asked, const transform::settings& sampling,
                   const std::vector<std::string>& drafts, const std::vector<std::string>& heads);
 
-    /// Loads whom it drafts with, as load_members does; `auto` becomes what it stands for. `chosen`: how the target was
-    /// loaded.
+    /// Loads whom it drafts with, as load_checkpoints does; `auto` becomes what it stands for. `chosen`: how the target
+    /// was loaded.
     void load(const llama::host_model& target, const model_options& chosen);
 
     /// Other settings of the same scheme.
@@ -35,19 +35,19 @@ class loaded_scheme {
     std::size_t rows_to_measure() const;
 
     /// Reads the bank, where it has one. `verify_seconds`: of passes over 1, 2, ... rows; empty means what earlier
-    /// texts taught, or a measurement (curve_of), where the scheme needs them.
+    /// texts trained, or a measurement (curve_of), where the scheme needs them.
     void prepare(const llama::host_model& target, const engine& runs, const std::string& device,
                  std::vector<double> verify_seconds = {});
 
-    /// Begins with what earlier texts taught; before prepare. Throws where no policy can have learned it.
+    /// Begins with what earlier texts trained; before prepare. Throws where no policy can have learned it.
     void recall(io::policy_state before);
-    /// Takes what a text taught, if it had a round and taught something: the next one begins with it.
+    /// Takes what a text trained, if it had a round and trained something: the next one begins with it.
     void learn(const run_result& made);
     const io::policy_state& learned() const { return learned_; }
 
     const scheme_options& scheme() const { return scheme_; }
-    const members& drafters() const { return drafters_; }
-    const member_files& files() const { return files_; }
+    const draft_checkpoints& drafters() const { return drafters_; }
+    const checkpoint_files& files() const { return files_; }
     /// The files of those that the scheme drafts with.
     const std::vector<std::string>& paths() const { return paths_; }
     bool uses(const std::string& path) const;
@@ -64,10 +64,10 @@ class loaded_scheme {
     bool by_auto_;
     transform::settings sampling_;
     std::size_t drafts_;
-    member_files named_;
+    checkpoint_files named_;
     scheme_options scheme_;
-    members drafters_{};
-    member_files files_{};
+    draft_checkpoints drafters_{};
+    checkpoint_files files_{};
     std::vector<std::string> paths_{};
     std::vector<double> verify_seconds_{};
     io::policy_state learned_{};

@@ -12,7 +12,7 @@ scheme_options resolve_lossy(scheme_options chosen, const transform::settings& s
 bool is_exact_at_temperature_0(const scheme_options& resolved);
 
 /// As run, for these.
-run_result run_lossy(const scheme_options& resolved, const engine& target, const members& drafters,
+run_result run_lossy(const scheme_options& resolved, const engine& target, const draft_checkpoints& drafters,
                      const run_request& request);
 
 }  // namespace augur::program

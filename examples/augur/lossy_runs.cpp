@@ -41,7 +41,7 @@ run_result run_measured(const auto& scheme, const engine& target, const run_requ
 
 /// `inside`: the qualifier's rule where that is no fuzzy one.
 template <class Rule>
-run_result run_fuzzy(const scheme_options& resolved, const engine& target, const members& drafters,
+run_result run_fuzzy(const scheme_options& resolved, const engine& target, const draft_checkpoints& drafters,
                      const run_request& request, const auto& inside) {
     using cascade::model_link;
     const Rule last(resolved.thresholds.back());
@@ -61,7 +61,7 @@ run_result run_fuzzy(const scheme_options& resolved, const engine& target, const
 
 /// Not measured: its rows are not those that tokens were drawn from.
 template <class Rule>
-run_result run_as_published(const scheme_options& resolved, const engine& target, const members& drafters,
+run_result run_as_published(const scheme_options& resolved, const engine& target, const draft_checkpoints& drafters,
                             const run_request& request) {
     using cascade::model_link;
     const model_link first{policy::fixed_length{resolved.lengths[0]}, Rule(resolved.thresholds.front())};
@@ -71,7 +71,7 @@ run_result run_as_published(const scheme_options& resolved, const engine& target
 
 }  // namespace
 
-run_result run_lossy(const scheme_options& resolved, const engine& target, const members& drafters,
+run_result run_lossy(const scheme_options& resolved, const engine& target, const draft_checkpoints& drafters,
                      const run_request& request) {
     if (resolved.scheme == "ead") return run_turns(resolved, target, *drafters.draft, request);
     if (resolved.accept != greedy_rule) {

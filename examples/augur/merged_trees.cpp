@@ -18,7 +18,8 @@ namespace {
 /// How a draft model picks nodes that are point masses: by the noise that belongs to the position where the criterion
 /// draws with it, too, else the likeliest.
 template <class Criterion>
-using drawing_of = std::conditional_t<std::is_same_v<Criterion, accept::coupled>, draft::shared_noise, draft::argmax>;
+using token_selector_of =
+    std::conditional_t<std::is_same_v<Criterion, accept::coupled>, draft::shared_noise, draft::argmax>;
 
 /// Both drafted the tree: they are one drafter to whoever is shown it.
 round_summary by_one(round_summary round) {
@@ -28,7 +29,7 @@ round_summary by_one(round_summary round) {
 
 }  // namespace
 
-run_result run_merged(const scheme_options& resolved, const engine& target, const members& drafters,
+run_result run_merged(const scheme_options& resolved, const engine& target, const draft_checkpoints& drafters,
                       const run_request& asked) {
     run_request request = asked;
     if (asked.on_round) request.on_round = [&](const round_summary& round) { asked.on_round(by_one(round)); };
@@ -53,7 +54,7 @@ run_result run_merged(const scheme_options& resolved, const engine& target, cons
                 return suggested(draft::eagle_tree(*drafters.eagle, *resolved.dynamic));
             }
             if (resolved.dynamic) return suggested(draft::model_tree(*drafters.draft, *resolved.dynamic));
-            return planned(draft::model_tree(*drafters.draft, drawing_of<Criterion>()));
+            return planned(draft::model_tree(*drafters.draft, token_selector_of<Criterion>()));
         }
         detail::fail("--accept multipath_block was not expected with merged");
     };

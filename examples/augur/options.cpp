@@ -32,7 +32,8 @@ void add_model_options(CLI::App& command, model_options& into, bool with_context
 void add_draft_shapes(CLI::App& command, model_options& into) {
     command
         .add_option("--draft-shape", into.draft_shapes,
-                    "As --shape, for a --draft that is no member of the model's family (repeatable, in their order)")
+                    "As --shape, for a --draft that is no draft checkpoint of the model's draft bundle (repeatable, in "
+                    "their order)")
         ->type_name("SHAPE")
         ->allow_extra_args(false);
 }

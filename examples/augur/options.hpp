@@ -26,7 +26,7 @@ struct model_options {
     std::size_t context = 0;  ///< 0: the model's own
     std::string shape{};      ///< that it is widened to; empty: its own
     std::vector<std::string>
-        draft_shapes{};  ///< of --draft, in the same order, where these are no members of its family
+        draft_shapes{};  ///< of --draft, in the same order, where these are no draft checkpoints of its draft bundle
 };
 
 /// Exactly one of text, file and ids is given.

@@ -1,7 +1,7 @@
 #pragma once
 // One of two policies, chosen at run time: one type, so that each scheme is compiled once for both.
 
-#include <augur/policy/knowledge.hpp>
+#include <augur/policy/learned_state.hpp>
 #include <optional>
 #include <ostream>
 #include <utility>
@@ -17,7 +17,7 @@ class planned {
     explicit planned(Paying chosen) : chosen_(std::move(chosen)) {}
 
     /// Nothing where nothing is learned.
-    std::optional<policy::knowledge> learned() const {
+    std::optional<policy::learned_state> learned() const {
         const auto* const learns = std::get_if<Paying>(&chosen_);
         return learns == nullptr ? std::nullopt : std::optional(learns->learned());
     }

@@ -92,7 +92,7 @@ void check_divergence_temperature(float temperature, const std::string& accept) 
 }
 
 /// What `auto` is with these files.
-std::string scheme_for(const member_files& named) {
+std::string scheme_for(const checkpoint_files& named) {
     if (named.contains("ngram")) return "hybrid";
     for (const char* kind : {"eagle", "hydra", "medusa"}) {
         if (named.contains(kind)) return kind;
@@ -163,7 +163,7 @@ std::vector<std::string> members_used_by(const std::string& scheme) {
 }
 
 scheme_options resolve(scheme_options chosen, const transform::settings& sampling, std::size_t drafts,
-                       const member_files& named) {
+                       const checkpoint_files& named) {
     const bool by_auto = chosen.scheme == "auto";
     if (by_auto) chosen.scheme = scheme_for(named);
     if (chosen.scheme != "auto" && !is_lossy(chosen.scheme)) check_scheme(chosen.scheme);

@@ -6,7 +6,7 @@
 #include <augur/io/bank_file.hpp>
 #include <augur/policy/entropy_bins.hpp>
 #include <augur/policy/hysteresis.hpp>
-#include <augur/policy/knowledge.hpp>
+#include <augur/policy/learned_state.hpp>
 #include <cstddef>
 #include <functional>
 #include <map>
@@ -15,8 +15,8 @@
 #include <string>
 #include <vector>
 
+#include "draft_checkpoints.hpp"
 #include "engine.hpp"
-#include "members.hpp"
 
 namespace augur::program {
 
@@ -56,13 +56,13 @@ struct scheme_options {
 /// where a name is unknown or not available, or the scheme cannot be composed with these settings and this many draft
 /// models. `named`: the files that the user names.
 scheme_options resolve(scheme_options chosen, const transform::settings& sampling, std::size_t drafts,
-                       const member_files& named);
+                       const checkpoint_files& named);
 
 /// Whether the scheme promises neither the target's text nor its distribution: fsd, psd_a, psd_f, psd_f_as_published,
 /// ead.
 bool is_lossy(const std::string& scheme);
 
-/// What `auto` is for a target whose family has the member that this drafts with; else it is lookup.
+/// What `auto` is for a target whose draft bundle has the draft checkpoint that this drafts with; else it is lookup.
 std::string auto_scheme(const scheme_options& chosen);
 
 /// Reads the scheme's bank, if it names one. Throws where it was grown for others than these.
@@ -71,8 +71,8 @@ void load_bank(scheme_options& into, const io::bank_identity& here);
 /// Whether the scheme drafts chains of as many tokens as pay.
 bool drafts_what_pays(const scheme_options& resolved);
 
-/// The members of a family that a scheme drafts with, in order; after an ngram the others are used only where there are
-/// some. Of those of entmtp and merged one is used: that is named, else the first that there is.
+/// The draft checkpoints of a draft bundle that a scheme drafts with, in order; after an ngram the others are used only
+/// where there are some. Of those of entmtp and merged one is used: that is named, else the first that there is.
 std::vector<std::string> members_used_by(const std::string& scheme);
 
 /// What the verifier's row, before any transform, said of a token that was committed.
@@ -112,8 +112,8 @@ struct run_request {
     bool measures_divergence = false;                    ///< of schemes that are not lossless
     /// Of a conversation: told of an answer, the tokens that follow it, before the next; none end it. May be empty.
     std::function<std::vector<token>(const run_result&)> next_turn{};
-    policy::knowledge known{};  ///< to the policy of a scheme that drafts what pays
-    bool reads_rows = false;    ///< on_round is shown readings
+    policy::learned_state known{};  ///< to the policy of a scheme that drafts what pays
+    bool reads_rows = false;        ///< on_round is shown readings
 };
 
 /// Entropy bins after a run: one edge less than the others have.
@@ -135,8 +135,8 @@ struct run_result {
     std::string policy;
     std::optional<bins_summary> bins;
     std::optional<policy::hysteresis_counts> switches;
-    std::optional<policy::knowledge> learned{};  ///< by the policy of a scheme that drafts what pays
-    std::optional<double> allowance{};           ///< passes of plain decoding that this policy could still lose
+    std::optional<policy::learned_state> learned{};  ///< by the policy of a scheme that drafts what pays
+    std::optional<double> allowance{};               ///< passes of plain decoding that this policy could still lose
     std::size_t cache_bytes = 0;
     double divergence = 0;         ///< summed over the text, where it was asked for
     std::size_t context_left = 0;  ///< of a conversation: tokens that there is room for
@@ -146,8 +146,8 @@ struct run_result {
     }
 };
 
-/// Decodes by a resolved scheme, for which the members that it uses are loaded. Throws augur::error, also where the
-/// model's logits were invalid.
+/// Decodes by a resolved scheme, for which the draft checkpoints that it uses are loaded. Throws augur::error, also
+/// where the model's logits were invalid.
 run_result run(const scheme_options& resolved, const engine& target, const members& drafters,
                const run_request& request);
 

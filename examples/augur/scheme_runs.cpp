@@ -14,7 +14,7 @@
 namespace augur::program {
 
 std::pair<draft::prompt_lookup, draft::ngram_store> lookups_of(const scheme_options& resolved,
-                                                               const members& drafters) {
+                                                               const draft_checkpoints& drafters) {
     constexpr std::size_t surer_than_network = 5;  // tokens of the table's contexts
     const std::size_t least = drafters.eagle ? std::min(surer_than_network, drafters.ngrams->orders().longest) : 1;
     // What the text itself repeats is the better guess, unless it rests on a single token.
@@ -24,11 +24,12 @@ std::pair<draft::prompt_lookup, draft::ngram_store> lookups_of(const scheme_opti
 
 namespace {
 
-/// The chains of one criterion: what runs is composed of what was asked for and of the members that are there.
+/// The chains of one criterion: what runs is composed of what was asked for and of the draft checkpoints that are
+/// there.
 template <class Criterion>
 class chain_runs {
  public:
-    chain_runs(const scheme_options& resolved, const engine& target, const members& drafters,
+    chain_runs(const scheme_options& resolved, const engine& target, const draft_checkpoints& drafters,
                const run_request& request, const Criterion& criterion)
         : resolved_(resolved), target_(target), drafters_(drafters), request_(request), criterion_(criterion) {}
 
@@ -83,19 +84,19 @@ class chain_runs {
             return run_scheme(speculate(learned.head(), target_, until, criterion_), request_, learns);
         };
         if (resolved_.length) return run_until(stop_of(resolved_));
-        return run_until(policy::cost_aware({.credit = untaught_credit}));
+        return run_until(policy::cost_aware({.credit = untrained_credit}));
     }
 
     const scheme_options& resolved_;
     const engine& target_;
-    const members& drafters_;
+    const draft_checkpoints& drafters_;
     const run_request& request_;
     const Criterion& criterion_;
 };
 
 }  // namespace
 
-run_result run(const scheme_options& resolved, const engine& target, const members& drafters,
+run_result run(const scheme_options& resolved, const engine& target, const draft_checkpoints& drafters,
                const run_request& request) {
     if (is_lossy(resolved.scheme)) return run_lossy(resolved, target, drafters, request);
     if (drafts_trees(resolved)) return run_trees(resolved, target, drafters, request);

@@ -69,7 +69,8 @@ void measured_exit::add(const stage_statistics& of) {
     }
 }
 
-measured_exit measure_exit(const std::string& name, const engine& target, const members& drafters, std::size_t length) {
+measured_exit measure_exit(const std::string& name, const engine& target, const draft_checkpoints& drafters,
+                           std::size_t length) {
     const auto by = [&](const auto& head) {
         return measured_exit{name, tune::measured_split(target, head, length + 1, 0, {.repetitions = 4})};
     };

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "draft_checkpoints.hpp"
 #include "engine.hpp"
-#include "members.hpp"
 #include "scheme.hpp"
 
 namespace augur::program {
@@ -31,7 +31,8 @@ struct measured_exit {
 };
 
 /// Times the layers before and after the exit that drafts, and its head, for drafts of up to `length` tokens.
-measured_exit measure_exit(const std::string& name, const engine& target, const members& drafters, std::size_t length);
+measured_exit measure_exit(const std::string& name, const engine& target, const draft_checkpoints& drafters,
+                           std::size_t length);
 
 /// Every exit with every length against plain decoding, fastest first, `plain_seconds` being a plain pass. As JSON:
 /// plain_seconds, exits[], best (the fastest choice) and choices[].

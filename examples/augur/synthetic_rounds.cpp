@@ -10,19 +10,19 @@
 namespace augur::program {
 namespace {
 
-constexpr std::size_t head_tokens = 4096;                          ///< that members draft among
+constexpr std::size_t head_tokens = 4096;                          ///< that draft checkpoints draft among
 constexpr std::size_t head_count = 4;                              ///< of heads on the hidden state
 constexpr std::uint64_t beyond_caches = std::uint64_t{512} << 20;  ///< bytes of different layers
 constexpr std::size_t room = 64;                                   ///< tokens of a round
 
 /// Layers that have to be different for caches not to hold them.
 std::size_t layers_beyond_caches(const llama::config& c, backend::host::storage format) {
-    const std::uint64_t layer = std::max<std::uint64_t>(1, llama::stored_bytes(format, llama::layer_numbers(c)));
+    const std::uint64_t layer = std::max<std::uint64_t>(1, llama::stored_bytes(format, llama::layer_parameters(c)));
     return std::min<std::size_t>(c.layers, static_cast<std::size_t>(beyond_caches / layer) + 2);
 }
 
-/// As the program holds a family's that draft for lossless schemes, where the shape has whole blocks.
-backend::host::storage format_of_members(const llama::config& c, backend::host::storage otherwise) {
+/// As the program holds a draft bundle's that draft for lossless schemes, where the shape has whole blocks.
+backend::host::storage format_of_checkpoints(const llama::config& c, backend::host::storage otherwise) {
     constexpr auto format = backend::host::storage::q4_0;
     const std::size_t block = backend::host::layout_of(format).file_depth;
     const bool has_blocks = c.width % block == 0 && c.feed_forward % block == 0 && c.heads * c.head_size % block == 0;
@@ -31,7 +31,7 @@ backend::host::storage format_of_members(const llama::config& c, backend::host::
 
 /// Bytes of all weights and caches, about.
 std::uint64_t bytes_needed(const llama::config& c, const synthetic_request& asked, std::size_t different) {
-    const std::uint64_t width = c.width, layer = llama::layer_numbers(c);
+    const std::uint64_t width = c.width, layer = llama::layer_parameters(c);
     const std::uint64_t head = std::min(head_tokens, c.vocabulary) * width;
     const std::uint64_t own = different * layer + width * c.vocabulary;
     std::uint64_t members = 0;
@@ -40,7 +40,7 @@ std::uint64_t bytes_needed(const llama::config& c, const synthetic_request& aske
     if (asked.drafters.contains("hydra")) members += (2 + 3 + 4 + 5) * width * width + head;
     if (asked.drafters.contains("medusa")) members += 4 * width * width + head;
     const std::uint64_t weights =
-        llama::stored_bytes(asked.weights, own) + llama::stored_bytes(format_of_members(c, asked.weights), members);
+        llama::stored_bytes(asked.weights, own) + llama::stored_bytes(format_of_checkpoints(c, asked.weights), members);
     const std::uint64_t keys = 2 * c.layers * c.key_value_heads * c.head_size * sizeof(float);
     return weights / 100 * 105 + keys * (asked.context + 256);
 }
@@ -59,7 +59,7 @@ synthetic_rounds::synthetic_rounds(const synthetic_request& asked) : asked_(aske
     llama::load_options options{.threads = asked.threads};
     target_.emplace(c, make.model(different_), options);
     options.pool = target_->pool();
-    llama::synthetic_weights members(c, format_of_members(c, asked.weights), 2);
+    llama::synthetic_weights members(c, format_of_checkpoints(c, asked.weights), 2);
     make_drafters(c, members, options);
     for (std::size_t i = 0; i < asked.context + room; ++i) {
         text_.push_back(static_cast<token>((i * 7919 + 13) % asked.vocabulary));

@@ -92,7 +92,7 @@ run_result run_by_bank(const scheme_options& resolved, const engine& target, con
 }
 
 /// What is looked up is drafted as a chain; where nothing is, the layer drafts a tree.
-run_result run_hybrid(const scheme_options& resolved, const engine& target, const members& drafters,
+run_result run_hybrid(const scheme_options& resolved, const engine& target, const draft_checkpoints& drafters,
                       const auto& criterion, const run_request& request) {
     const draft::dynamic_tree limits = suggested_tree::limits_of(resolved, request);
     const policy::hybrid_value_cost_aware as_measured(
@@ -104,7 +104,7 @@ run_result run_hybrid(const scheme_options& resolved, const engine& target, cons
 
 }  // namespace
 
-run_result run_trees(const scheme_options& resolved, const engine& target, const members& drafters,
+run_result run_trees(const scheme_options& resolved, const engine& target, const draft_checkpoints& drafters,
                      const run_request& request) {
     if (resolved.scheme == "merged") return run_merged(resolved, target, drafters, request);
     const auto compose = [&](const auto& criterion) -> run_result {

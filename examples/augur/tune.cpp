@@ -14,8 +14,8 @@
 
 #include "calibration.hpp"
 #include "commands.hpp"
+#include "draft_checkpoints.hpp"
 #include "limits.hpp"
-#include "members.hpp"
 #include "message.hpp"
 #include "models.hpp"
 #include "output_file.hpp"
@@ -82,7 +82,7 @@ void check_files(const tune_options& chosen, const shard_of& shard) {
     std::vector<fs::path> inputs{chosen.model.path, chosen.prompts, own};
     inputs.insert(inputs.end(), chosen.drafts.begin(), chosen.drafts.end());
     inputs.insert(inputs.end(), chosen.heads.begin(), chosen.heads.end());
-    inputs = with_members(std::move(inputs));
+    inputs = with_checkpoints(std::move(inputs));
     check_output("--output", output, inputs);
     std::error_code absent;
     if (output.extension() == ".jsonl" && fs::equivalent(fs::absolute(output).parent_path(), chosen.work, absent)) {
@@ -141,12 +141,12 @@ class tuner {
         const bool by_three = std::any_of(chosen.schemes.begin(), chosen.schemes.end(),
                                           [](const std::string& scheme) { return scheme.starts_with("psd"); });
         const std::string widest = by_three ? "psd_f" : chosen.schemes.front();
-        const auto named = named_members(chosen.drafts, chosen.heads, widest);
+        const auto named = named_checkpoints(chosen.drafts, chosen.heads, widest);
         model_options of_drafters = chosen.model;
         of_drafters.context = 0;
         of_drafters.shape.clear();
-        const auto drafters = load_members(drafters_, widest, true, named, target_, chosen.model.path,
-                                           load_options_of(of_drafters), draft_shapes_of(of_drafters));
+        const auto drafters = load_checkpoints(drafters_, widest, true, named, target_, chosen.model.path,
+                                               load_options_of(of_drafters), draft_shapes_of(of_drafters));
         for (const auto& [role, file] : drafters) models_.push_back({role, file});
         models_.push_back({"target", chosen.model.path});
         identity_ = identity_of(target_, drafters, chosen.model, chosen.sampling);

@@ -76,13 +76,13 @@ static_assert(augur::Model<engine>);
 /// A rule of one's own, on the host and in a kernel: what is likely enough under the target is accepted.
 struct likely_enough {
     using guarantee = augur::guarantee::minimum_probability;
-    using drawing = augur::draft::sampled;
+    using token_selector = augur::draft::sampled;
 
     double least = 0.05;
 
     AUGUR_WHERE_ARGUMENTS_CAN
-    template <class Claim>
-    AUGUR_HOST_DEVICE bool accepts(const auto& target, const augur::drafted_token<Claim>& drafted,
+    template <class DraftDistribution>
+    AUGUR_HOST_DEVICE bool accepts(const auto& target, const augur::drafted_token<DraftDistribution>& drafted,
                                    auto& /*draws*/) const {
         return target.probability(drafted.id) >= least;
     }

@@ -107,7 +107,7 @@ def write(folder):
     parts = [
         f"# Drafts for {field(first, 'augur.target.name')}",
         f"Licence: {field(first, 'general.license')}. Target's fingerprint: `{field(first, 'augur.target.fingerprint')}`. Made by `examples/train/family.py`; what the words "
-        "mean is in `docs/family.md`. Judged behind every position of greedy texts whose prompts no member learned from; accepted length is of chains of four, the bonus "
+        "mean is in `docs/draft_bundle.md`. Judged behind every position of greedy texts whose prompts no member learned from; accepted length is of chains of four, the bonus "
         "token included, on average over kinds of prompts.\n",
         table(["file", "MB", "agreement at offsets 1 to 4", "accepted length"], rows),
         *(card(name, figures, readers[name]) for name, figures in found.items()),

@@ -8,7 +8,7 @@
 //       TreeModel             scores a tree of tokens in one pass
 //       PrefillsStates        makes hidden states without rows
 //       SplitModel            runs its lower and upper layers apart
-//         TappedModel           shows what the last of the lower layers was made of
+//         LayerInputModel           shows what the last of the lower layers was made of
 //       BatchModel            runs many sequences in one pass
 //     FusedModel            takes tokens with hidden states
 //   Drafter               makes a proposal after a prefix                            draft/concept.hpp

@@ -3,8 +3,8 @@
 #include <augur/accept/walk.hpp>
 #include <augur/draft/prompt_lookup.hpp>
 #include <augur/policy/entropy_bins.hpp>
-#include <augur/testing/law_of.hpp>
 #include <augur/testing/models.hpp>
+#include <augur/testing/text_distribution_of.hpp>
 #include <boost/test/unit_test.hpp>
 #include <limits>
 #include <vector>
@@ -31,8 +31,8 @@ decode::options sampling(std::size_t max_tokens) {
 
 template <class Scheme>
 void check_law(const Scheme& scheme, const testing::function_model& target, const decode::options& chosen) {
-    const auto expected = testing::law_of(testing::plain_sampling(target), prompt, chosen);
-    const auto got = testing::law_of(scheme, prompt, chosen);
+    const auto expected = testing::text_distribution_of(testing::plain_sampling(target), prompt, chosen);
+    const auto got = testing::text_distribution_of(scheme, prompt, chosen);
     BOOST_TEST(std::abs(got.total() - 1) < exactly);
     BOOST_TEST(testing::total_variation(expected, got) < exactly);
 }

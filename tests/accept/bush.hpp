@@ -15,10 +15,10 @@
 namespace augur::testing {
 
 /// Children of the prefix, and of one another, in the order of their parents: from the rows of a model, drawn as
-/// `Drawing` says.
-template <class Drawing>
+/// `TokenSelector` says.
+template <class TokenSelector>
 struct bush {
-    using claim_type = typename Drawing::claim_type;
+    using draft_distribution_type = typename TokenSelector::draft_distribution_type;
     static constexpr bool branches = true;
     struct state_type {
         model::cached_sequence<function_model> cache;
@@ -29,14 +29,15 @@ struct bush {
     std::vector<std::int32_t> parents{-1, -1, -1, 0, 0, 1, 3, 3, 6};
 
     state_type make_state() const { return {model::cached_sequence<function_model>(source)}; }
-    flow::task propose(state_type& state, auto& context, proposal<claim_type>& made) const {
+    flow::task propose(state_type& state, auto& context, proposal<draft_distribution_type>& made) const {
         for (std::size_t node = 0, sibling = 0; node < parents.size(); ++node) {
             const bool again = node > 0 && parents[node] == parents[node - 1];
             sibling = again ? sibling + 1 : 0;
             if (!context.wants_more(parents::depth_of(parents, parents[node]))) co_return;
             const draft::at_node here(context, made, parents[node]);
             const auto rows = co_await state.cache.ask(context.prefix().tokens(), 1);
-            if (draft::draw_next(Drawing{}, rows[0], context, made, state.spare, parents[node], sibling) == no_token) {
+            if (draft::draw_next(TokenSelector{}, rows[0], context, made, state.spare, parents[node], sibling) ==
+                no_token) {
                 co_return;
             }
         }
@@ -45,19 +46,19 @@ struct bush {
 };
 
 /// What a criterion decides about a round.
-template <class Criterion, class Drawing>
-verdict judged(const Criterion& criterion, const Drawing& drawing, const tree_round& round, auto chooser) {
-    const auto proposed = round.drafted(drawing, chooser);
+template <class Criterion, class TokenSelector>
+verdict judged(const Criterion& criterion, const TokenSelector& token_selector, const tree_round& round, auto chooser) {
+    const auto proposed = round.drafted(token_selector, chooser);
     const transform::pipeline transform(round.sampling, round.target.vocabulary_size());
     prefix before(round.prompt);
     return accept::walk(criterion, proposed, round.rows(proposed), transform, before, chooser, 0);
 }
 
 /// Accepted tokens of a round, in expectation over drafts and coins.
-template <class Criterion, class Drawing>
-double expected_accepted(const Criterion& criterion, const Drawing& drawing, const tree_round& round) {
-    const law counts = enumerate([&](const enumerating_chooser& chooser) {
-        return std::vector<token>{static_cast<token>(judged(criterion, drawing, round, chooser).accepted)};
+template <class Criterion, class TokenSelector>
+double expected_accepted(const Criterion& criterion, const TokenSelector& token_selector, const tree_round& round) {
+    const text_distribution counts = enumerate([&](const enumerating_chooser& chooser) {
+        return std::vector<token>{static_cast<token>(judged(criterion, token_selector, round, chooser).accepted)};
     });
     double expected = 0;
     for (const auto& [accepted, probability] : counts.probability) expected += probability * accepted[0];
@@ -65,12 +66,12 @@ double expected_accepted(const Criterion& criterion, const Drawing& drawing, con
 }
 
 /// The criterion keeps its promise in this round, by enumeration; where tokens are drawn, with and without replacement.
-template <class Drawing, class Criterion>
+template <class TokenSelector, class Criterion>
 void keeps_its_promise(const Criterion& criterion, tree_round round) {
     for (const bool replacement : {false, true}) {
-        if (replacement && !std::same_as<Drawing, draft::sampled>) continue;
+        if (replacement && !std::same_as<TokenSelector, draft::sampled>) continue;
         round.replacement = replacement;
-        const std::string found = broken_promise(criterion, round, Drawing{});
+        const std::string found = broken_promise(criterion, round, TokenSelector{});
         BOOST_TEST(found == "", describe(round.shape.parents())
                                     << (replacement ? " with replacement: " : ": ") << found);
     }

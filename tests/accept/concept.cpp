@@ -3,8 +3,8 @@
 #include <augur/accept/exact.hpp>
 #include <augur/accept/rejection_sampling.hpp>
 #include <augur/draft/prompt_lookup.hpp>
-#include <augur/testing/law_of.hpp>
 #include <augur/testing/models.hpp>
+#include <augur/testing/text_distribution_of.hpp>
 #include <boost/test/unit_test.hpp>
 
 using namespace augur;
@@ -61,7 +61,7 @@ struct remembers {
 };
 static_assert(!AcceptanceCriterion<remembers>);
 
-/// Understands one kind of claim only.
+/// Understands one kind of draft distribution only.
 struct needs_rows {
     using guarantee = augur::guarantee::none;
     bool accepts(const distribution&, const drafted_token<distribution>&, auto&) const { return true; }
@@ -96,17 +96,17 @@ static_assert(AcceptanceCriterion<leaves_another_type> && !LeavesAfterRejection<
 
 const std::vector<token> prompt{2, 0, 1};
 
-BOOST_AUTO_TEST_CASE(the_smallest_criterion_keeps_its_claim_exactly) {
+BOOST_AUTO_TEST_CASE(the_smallest_criterion_keeps_its_guarantee_exactly) {
     const auto target = testing::hashed_model(3, 1);
     const auto drafter = testing::hashed_model(3, 2);
     decode::options chosen;
     chosen.stop.max_tokens = 3;
-    const auto expected = testing::law_of(testing::plain_sampling(target), prompt, chosen);
+    const auto expected = testing::text_distribution_of(testing::plain_sampling(target), prompt, chosen);
     BOOST_TEST(expected.probability.size() == 27u);
     const auto with_model = speculate(drafter, target, policy::fixed_length{2}, matching{});
     const auto with_lookup = speculate(draft::prompt_lookup(1, 2), target, policy::fixed_length{2}, matching{});
-    BOOST_TEST(testing::total_variation(expected, testing::law_of(with_model, prompt, chosen)) < 1e-12);
-    BOOST_TEST(testing::total_variation(expected, testing::law_of(with_lookup, prompt, chosen)) < 1e-12);
+    BOOST_TEST(testing::total_variation(expected, testing::text_distribution_of(with_model, prompt, chosen)) < 1e-12);
+    BOOST_TEST(testing::total_variation(expected, testing::text_distribution_of(with_lookup, prompt, chosen)) < 1e-12);
 }
 
 BOOST_AUTO_TEST_CASE(the_smallest_criterion_decodes) {

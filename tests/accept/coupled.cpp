@@ -2,9 +2,9 @@
 
 #include <augur/draft/prompt_lookup.hpp>
 #include <augur/policy/entropy_bins.hpp>
-#include <augur/testing/law_of.hpp>
 #include <augur/testing/models.hpp>
 #include <augur/testing/promise.hpp>
+#include <augur/testing/text_distribution_of.hpp>
 #include <boost/test/unit_test.hpp>
 
 #include "sanitized.hpp"
@@ -67,9 +67,9 @@ BOOST_AUTO_TEST_CASE(the_text_is_plain_samplings_whatever_the_drafter) {
 
 /// On every way in which the noise can make the rows agree and differ: plain sampling's text, and so its law.
 template <class Scheme>
-void check_all_noise(const Scheme& scheme, const testing::law& plainly, const decode::options& chosen) {
+void check_all_noise(const Scheme& scheme, const testing::text_distribution& plainly, const decode::options& chosen) {
     BOOST_TEST(testing::broken_text(scheme, prompt, chosen) == "");
-    const auto got = testing::law_of(scheme, prompt, chosen);
+    const auto got = testing::text_distribution_of(scheme, prompt, chosen);
     BOOST_TEST(std::abs(got.total() - 1) < 1e-12);
     const auto found = testing::explain(plainly, got);
     BOOST_TEST(found.equal, found);
@@ -83,8 +83,9 @@ BOOST_AUTO_TEST_CASE(equal_on_all_noise) {
         using independent_draft = draft::draft_model<const testing::function_model&, draft::sampled>;
         decode::options chosen;
         chosen.stop.max_tokens = vocabulary < 4 && !testing::sanitized ? 4 : 3;
-        const auto plainly = testing::law_of(testing::plain_sampling(target), prompt, chosen);
-        BOOST_TEST(testing::total_variation(plainly, testing::law_of(plain(target), prompt, chosen)) < 1e-12);
+        const auto plainly = testing::text_distribution_of(testing::plain_sampling(target), prompt, chosen);
+        BOOST_TEST(testing::total_variation(plainly, testing::text_distribution_of(plain(target), prompt, chosen)) <
+                   1e-12);
         for (std::size_t length = 1; length <= 3; ++length) {
             const policy::fixed_length guess{length};
             check_all_noise(speculate(drafter, target, guess, accept::coupled{}), plainly, chosen);

@@ -10,9 +10,9 @@
 #include <augur/policy/cost_aware.hpp>
 #include <augur/policy/entropy_bins.hpp>
 #include <augur/testing/explain.hpp>
-#include <augur/testing/law_of.hpp>
 #include <augur/testing/models.hpp>
 #include <augur/testing/random_inputs.hpp>
+#include <augur/testing/text_distribution_of.hpp>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <map>
@@ -114,8 +114,8 @@ BOOST_AUTO_TEST_CASE(every_size_meets_every_transform_on_and_off) {
 }
 
 template <class Scheme>
-void check_law(const Scheme& scheme, const testing::law& expected, const decode::options& chosen) {
-    const auto got = testing::law_of(scheme, prompt, chosen);
+void check_law(const Scheme& scheme, const testing::text_distribution& expected, const decode::options& chosen) {
+    const auto got = testing::text_distribution_of(scheme, prompt, chosen);
     BOOST_TEST(std::abs(got.total() - 1) < exactly);
     const auto found = testing::explain(expected, got, exactly);
     BOOST_TEST(found.equal, found);
@@ -123,8 +123,8 @@ void check_law(const Scheme& scheme, const testing::law& expected, const decode:
 
 /// What is drafted by `drafter`, under the criteria that draw by independent randomness.
 template <class Drafter, class Policy>
-void check_drawing(const Drafter& drafter, const function_model& target, const Policy& policy,
-                   const testing::law& expected, const decode::options& chosen) {
+void check_token_selector(const Drafter& drafter, const function_model& target, const Policy& policy,
+                          const testing::text_distribution& expected, const decode::options& chosen) {
     check_law(speculate(drafter, target, policy, accept::rejection_sampling{}), expected, chosen);
     check_law(speculate(drafter, target, policy, accept::block{}), expected, chosen);
 }
@@ -140,11 +140,11 @@ BOOST_AUTO_TEST_CASE(every_combination_of_transforms_keeps_the_law) {
         const auto chosen = options_of(combination, of);
         const auto target = testing::hashed_model(of.vocabulary, combination + 1);
         const auto drafting = testing::hashed_model(of.vocabulary, combination + 1001);
-        const auto expected = testing::law_of(testing::plain_sampling(target), prompt, chosen);
+        const auto expected = testing::text_distribution_of(testing::plain_sampling(target), prompt, chosen);
         const policy::fixed_length guess{of.length};
         BOOST_TEST_CONTEXT(described(combination, of)) {
-            check_drawing(drafting, target, guess, expected, chosen);
-            check_drawing(draft::prompt_lookup(1, 2), target, guess, expected, chosen);
+            check_token_selector(drafting, target, guess, expected, chosen);
+            check_token_selector(draft::prompt_lookup(1, 2), target, guess, expected, chosen);
             check_law(speculate(drafting, target, guess, accept::coupled{}), expected, chosen);
         }
     });
@@ -159,16 +159,16 @@ BOOST_AUTO_TEST_CASE(every_length_policy_keeps_the_law) {
         const auto chosen = options_of(combination, of);
         const auto target = testing::hashed_model(of.vocabulary, triple + 1);
         const auto drafting = testing::hashed_model(of.vocabulary, triple + 1001);
-        const auto expected = testing::law_of(testing::plain_sampling(target), prompt, chosen);
+        const auto expected = testing::text_distribution_of(testing::plain_sampling(target), prompt, chosen);
         const policy::entropy_bins_options most{.max_k = of.length};
         const policy::entropy_bins bins({0.6, 0.9, 1.2}, {1, 4, 2, 3}, most);
         const policy::target_entropy_bins target_bins({0.6, 0.9, 1.2}, {4, 1, 3, 2}, most);
         const draft::prompt_lookup lookup(1, 2);
         BOOST_TEST_CONTEXT(described(combination, of)) {
-            check_drawing(drafting, target, bins, expected, chosen);
-            check_drawing(drafting, target, target_bins, expected, chosen);
-            check_drawing(lookup, target, target_bins, expected, chosen);
-            check_drawing(lookup, target, policy::cost_aware({.max_length = of.length + 1}), expected, chosen);
+            check_token_selector(drafting, target, bins, expected, chosen);
+            check_token_selector(drafting, target, target_bins, expected, chosen);
+            check_token_selector(lookup, target, target_bins, expected, chosen);
+            check_token_selector(lookup, target, policy::cost_aware({.max_length = of.length + 1}), expected, chosen);
             check_law(speculate(drafting, target, bins, accept::coupled{}), expected, chosen);
         }
         const auto scheme = speculate(lookup, target, policy::cost_aware{}, accept::block{});
@@ -189,7 +189,7 @@ function_model tied_model(std::size_t vocabulary, std::uint64_t seed) {
 /// At temperature 0: one text, plain greedy decoding's, down every branch there is.
 template <class Scheme>
 void check_greedy(const Scheme& scheme, const std::vector<token>& greedy, const decode::options& chosen) {
-    const auto law = testing::law_of(scheme, prompt, chosen);
+    const auto law = testing::text_distribution_of(scheme, prompt, chosen);
     BOOST_TEST(law.paths == 1u);
     BOOST_TEST(law.probability.begin()->first == greedy, boost::test_tools::per_element());
 }

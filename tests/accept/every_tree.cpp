@@ -8,9 +8,9 @@
 #include <augur/accept/rejection_then_fuzzy.hpp>
 #include <augur/accept/traversal.hpp>
 #include <augur/testing/explain.hpp>
-#include <augur/testing/law_of.hpp>
 #include <augur/testing/promise.hpp>
 #include <augur/testing/random_inputs.hpp>
+#include <augur/testing/text_distribution_of.hpp>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 
@@ -40,7 +40,7 @@ std::vector<transform::settings> settings() {
 }
 
 /// What the criterion promises of texts of three tokens, over all of these.
-template <class Drawing, class Criterion>
+template <class TokenSelector, class Criterion>
 void check_texts(const Criterion& criterion, bool greedy = false) {
     for (const auto& shape : shapes) {
         for (auto chosen : settings()) {
@@ -49,7 +49,8 @@ void check_texts(const Criterion& criterion, bool greedy = false) {
             decode::options options;
             options.sampling = chosen;
             options.stop.max_tokens = 3;
-            const auto scheme = speculate(bush<Drawing>{small, shape}, target, policy::fixed_length{2}, criterion);
+            const auto scheme =
+                speculate(bush<TokenSelector>{small, shape}, target, policy::fixed_length{2}, criterion);
             const std::string found = testing::broken_promise(scheme, prompt, options);
             BOOST_TEST(found == "", testing::describe(std::span<const std::int32_t>(shape))
                                         << ", " << testing::describe_settings(chosen) << ": " << found);
@@ -94,7 +95,8 @@ void check_threshold(const Criterion& criterion, const auto& drafter, double thr
     const auto target = testing::markov_model(rows);
     decode::options options;
     options.stop.max_tokens = 3;
-    const auto law = testing::law_of(speculate(drafter, target, policy::fixed_length{2}, criterion), prompt, options);
+    const auto law =
+        testing::text_distribution_of(speculate(drafter, target, policy::fixed_length{2}, criterion), prompt, options);
     BOOST_TEST(std::abs(law.total() - 1) < 1e-12);
     for (const auto& [before, row] : testing::detail::rows_of(law)) {
         if (before.size() == 3) continue;
@@ -112,8 +114,8 @@ BOOST_AUTO_TEST_CASE(fuzzy_rules_keep_their_bound) {
     const auto small = testing::markov_model({{1, 2, 2}, {3, 0, 2}, {0, 1, 1}});
     std::size_t apart = 0;
     for (const auto& shape : shapes) {
-        const auto check = [&]<class Drawing>(const Drawing&) {
-            const bush<Drawing> drafter{small, shape};
+        const auto check = [&]<class TokenSelector>(const TokenSelector&) {
+            const bush<TokenSelector> drafter{small, shape};
             for (const double threshold : {0.1, 0.25, 0.5}) {
                 check_threshold(accept::fuzzy<measure::total_variation>(threshold), drafter, threshold, apart);
                 check_threshold(accept::rejection_then_fuzzy<measure::total_variation>(threshold), drafter, threshold,

@@ -2,8 +2,8 @@
 
 #include <augur/draft/prompt_lookup.hpp>
 #include <augur/policy/entropy_bins.hpp>
-#include <augur/testing/law_of.hpp>
 #include <augur/testing/models.hpp>
+#include <augur/testing/text_distribution_of.hpp>
 #include <boost/test/unit_test.hpp>
 
 namespace augur::accept {

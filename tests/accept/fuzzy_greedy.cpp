@@ -37,8 +37,8 @@ namespace {
 const std::vector<token> prompt{0, 1, 0};
 
 /// What comes of a drafted token.
-template <class Claim>
-token judged(const auto& criterion, const distribution& target, const drafted_token<Claim>& drafted) {
+template <class DraftDistribution>
+token judged(const auto& criterion, const distribution& target, const drafted_token<DraftDistribution>& drafted) {
     random::philox_chooser chooser(0);
     position_draws draws(chooser, 0, 0);
     const token drawn = accept::accept_or_draw(criterion, target, drafted, draws);
@@ -92,7 +92,7 @@ std::vector<token> by_definition(const testing::function_model& draft, const tes
 
 /// The only text of a scheme.
 std::vector<token> text_of(const auto& scheme, const decode::options& chosen) {
-    const auto law = testing::law_of(scheme, prompt, chosen);
+    const auto law = testing::text_distribution_of(scheme, prompt, chosen);
     BOOST_REQUIRE(law.probability.size() == 1u);
     return law.probability.begin()->first;
 }
@@ -260,7 +260,7 @@ BOOST_AUTO_TEST_CASE(a_lossless_last_link_is_exact_over_it) {
     check(accept::block{});
 }
 
-BOOST_AUTO_TEST_CASE(lossless_rules_take_the_claim_for_what_it_is) {
+BOOST_AUTO_TEST_CASE(lossless_rules_take_the_draft_distribution_for_what_it_is) {
     const auto target = testing::hashed_model(3, 1);
     const auto check = [&](auto criterion) {
         const draft::draft_model drafter(testing::hashed_model(3, 2), draft::argmax_with_row{});

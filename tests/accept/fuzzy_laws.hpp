@@ -7,8 +7,8 @@
 #include <augur/policy/fixed_length.hpp>
 #include <augur/testing/criterion_laws.hpp>
 #include <augur/testing/explain.hpp>
-#include <augur/testing/law_of.hpp>
 #include <augur/testing/models.hpp>
+#include <augur/testing/text_distribution_of.hpp>
 #include <augur/testing/tree_round.hpp>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
@@ -126,7 +126,7 @@ void check_bound_in_texts() {
     each_divergence([&]<class D>(const D&) {
         for (const double threshold : {0.02, 0.2, 0.4}) {
             const auto scheme = speculate(drafter, target, policy::fixed_length{2}, Criterion<D>(threshold));
-            const auto law = testing::law_of(scheme, prompt, sampling(3));
+            const auto law = testing::text_distribution_of(scheme, prompt, sampling(3));
             BOOST_TEST(std::abs(law.total() - 1) < exactly);
             for (const auto& [before, row] : testing::detail::rows_of(law)) {
                 if (before.size() == 3) continue;
@@ -176,13 +176,14 @@ void check_bound_among_siblings() {
     BOOST_TEST(apart > 100u);
 }
 
-/// At threshold 0 the text has the target's law; on one vocabulary, with zeros, with n-grams.
+/// At threshold 0 the text has the target's distribution; on one vocabulary, with zeros, with n-grams.
 template <class Criterion>
 void check_lossless(const Criterion& criterion) {
     const auto check = [&](const auto& drafter, const auto& target, std::size_t length) {
         const auto scheme = speculate(drafter, target, policy::fixed_length{length}, criterion);
-        const auto expected = testing::law_of(testing::plain_sampling(target), prompt, sampling(3));
-        const auto found = testing::explain(expected, testing::law_of(scheme, prompt, sampling(3)), exactly);
+        const auto expected = testing::text_distribution_of(testing::plain_sampling(target), prompt, sampling(3));
+        const auto found =
+            testing::explain(expected, testing::text_distribution_of(scheme, prompt, sampling(3)), exactly);
         BOOST_TEST(found.equal, found);
     };
     const auto target = testing::hashed_model(3, 1);
@@ -196,8 +197,9 @@ void check_lossless(const Criterion& criterion) {
 
 /// The law of `drafted` tokens of one model, then of the other's, up to `length`: what comes of keeping every drafted
 /// token.
-inline testing::law law_in_turn(const testing::function_model& drafter, const testing::function_model& target,
-                                std::size_t drafted, std::size_t length) {
+inline testing::text_distribution law_in_turn(const testing::function_model& drafter,
+                                              const testing::function_model& target, std::size_t drafted,
+                                              std::size_t length) {
     return testing::enumerate([&](testing::enumerating_chooser chooser) {
         std::vector<token> text = prompt;
         const transform::pipeline transform({}, target.vocabulary_size());
@@ -219,7 +221,8 @@ void check_keeps_everything(const Criterion& criterion) {
     for (std::size_t length = 1; length <= 2; ++length) {
         const auto scheme = speculate(drafter, target, policy::fixed_length{length}, criterion);
         const auto expected = law_in_turn(drafter, target, length, length + 1);
-        const auto found = testing::explain(expected, testing::law_of(scheme, prompt, sampling(length + 1)), exactly);
+        const auto found =
+            testing::explain(expected, testing::text_distribution_of(scheme, prompt, sampling(length + 1)), exactly);
         BOOST_TEST(found.equal, found);
         const auto made = decode::generate<any_guarantee>(scheme, prompt, sampling(40));
         BOOST_TEST(made.counts.acceptance() == 1.0);

@@ -5,7 +5,7 @@
 #include <augur/draft/model_tree.hpp>
 #include <augur/policy/tree_static.hpp>
 #include <augur/testing/criterion_laws.hpp>
-#include <augur/testing/law_of.hpp>
+#include <augur/testing/text_distribution_of.hpp>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 
@@ -15,7 +15,7 @@ namespace augur::accept {
 static_assert(JudgesTrees<multipath_block, distribution>);
 static_assert(AcceptanceCriterion<multipath_block> && !AcceptanceCriterionFor<multipath_block, point_mass>);
 static_assert(Lossless<multipath_block>);
-static_assert(draft::with_replacement<multipath_block::drawing> && !draft::with_replacement<draft::sampled>);
+static_assert(draft::with_replacement<multipath_block::token_selector> && !draft::with_replacement<draft::sampled>);
 }  // namespace augur::accept
 
 using namespace augur;

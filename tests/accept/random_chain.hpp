@@ -22,9 +22,9 @@ inline std::vector<float> random_logits(std::mt19937& random, std::size_t vocabu
 }
 
 /// A drafted chain of up to four tokens and the rows to judge it by; now and then one that cannot be drawn from.
-template <class Claim>
+template <class DraftDistribution>
 struct random_chain {
-    proposal<Claim> proposed;
+    proposal<DraftDistribution> proposed;
     std::vector<std::vector<float>> rows;
 
     random_chain(std::mt19937& random, std::size_t vocabulary) {
@@ -38,7 +38,7 @@ struct random_chain {
         if (random() % 8 == 0) rows[random() % rows.size()].assign(vocabulary, -INFINITY);
     }
     void push(token t, const distribution& row) {
-        if constexpr (std::same_as<Claim, distribution>) {
+        if constexpr (std::same_as<DraftDistribution, distribution>) {
             proposed.push(t, row);
         } else {
             proposed.push(t);

@@ -4,8 +4,8 @@
 #include <augur/accept/walk.hpp>
 #include <augur/draft/prompt_lookup.hpp>
 #include <augur/policy/entropy_bins.hpp>
-#include <augur/testing/law_of.hpp>
 #include <augur/testing/models.hpp>
+#include <augur/testing/text_distribution_of.hpp>
 #include <boost/test/unit_test.hpp>
 
 namespace augur::accept {
@@ -50,8 +50,8 @@ std::vector<transform::settings> transforms() {
 
 template <class Scheme>
 void check_law(const Scheme& scheme, const testing::function_model& target, const decode::options& chosen) {
-    const auto expected = testing::law_of(testing::plain_sampling(target), prompt, chosen);
-    const auto got = testing::law_of(scheme, prompt, chosen);
+    const auto expected = testing::text_distribution_of(testing::plain_sampling(target), prompt, chosen);
+    const auto got = testing::text_distribution_of(scheme, prompt, chosen);
     BOOST_TEST(std::abs(got.total() - 1) < exactly);
     BOOST_TEST(testing::total_variation(expected, got) < exactly);
 }
@@ -140,8 +140,8 @@ BOOST_AUTO_TEST_CASE(accepts_with_the_overlap_of_the_rows) {
     const auto accepted = testing::enumerate([&](testing::enumerating_chooser chooser) {
         position_draws draws(chooser, 0, 0);
         const token drafted = draft::sampled{}.pick(draft_row, draws);
-        const drafted_token<distribution> claimed{drafted, &draft_row};
-        return std::vector<token>{accept::rejection_sampling{}.accepts(target, claimed, draws) ? 1 : 0};
+        const drafted_token<distribution> stated{drafted, &draft_row};
+        return std::vector<token>{accept::rejection_sampling{}.accepts(target, stated, draws) ? 1 : 0};
     });
     BOOST_TEST(std::abs(accepted.probability.at({1}) - 0.6) < exactly);
 }
@@ -234,19 +234,19 @@ BOOST_AUTO_TEST_CASE(what_siblings_leave_has_the_same_bits_with_room_and_without
         std::vector<std::vector<double>> expected{std::vector<double>(vocabulary)};
         for (std::size_t i = 0; i < vocabulary; ++i) expected[0][i] = target[i];
         for (const distribution& row : rows) expected.push_back(by_the_rule(expected.back(), row));
-        accept::residual_storage room;
-        const auto first = accept::residual(target, drafted(0), room);
-        const auto second = accept::residual(first, drafted(1), room);
+        accept::residual_storage workspace;
+        const auto first = accept::residual(target, drafted(0), workspace);
+        const auto second = accept::residual(first, drafted(1), workspace);
         BOOST_TEST(has_weights(second, expected[2]));  // while they are in the room
-        const auto third = accept::residual(second, drafted(2), room);
-        const auto last = accept::residual(third, drafted(3), room);
-        const auto roomless =
+        const auto third = accept::residual(second, drafted(2), workspace);
+        const auto last = accept::residual(third, drafted(3), workspace);
+        const auto without_workspace =
             accept::residual(accept::residual(accept::residual(first, drafted(1)), drafted(2)), drafted(3));
         BOOST_TEST(has_weights(first, expected[1]));
         BOOST_TEST(has_weights(second, expected[2]));  // and once others are
         BOOST_TEST(has_weights(third, expected[3]));
         BOOST_TEST(has_weights(last, expected[4]));
-        BOOST_TEST(last.total() == roomless.total());
+        BOOST_TEST(last.total() == without_workspace.total());
         const random::philox_chooser chooser(seed);
         for (std::size_t i = 0; i < 20; ++i) {
             const draw_key name{i, purpose::correction};
@@ -259,11 +259,11 @@ BOOST_AUTO_TEST_CASE(where_a_sibling_leaves_nothing_what_was_left_before_stays_i
     // The second sibling's row is what the first has left: nothing would be over.
     const auto target = distribution::weighted({2, 1, 1});
     const auto one = distribution::weighted({1, 0, 0}), rest = distribution::weighted({0, 1, 1});
-    accept::residual_storage room;
-    const auto first = accept::residual(target, drafted_token<distribution>{0, &one}, room);
-    const auto second = accept::residual(first, drafted_token<distribution>{1, &rest}, room);
+    accept::residual_storage workspace;
+    const auto first = accept::residual(target, drafted_token<distribution>{0, &one}, workspace);
+    const auto second = accept::residual(first, drafted_token<distribution>{1, &rest}, workspace);
     BOOST_TEST(has_weights(second, {0, 0.25, 0.25}));
-    const auto third = accept::residual(second, drafted_token<distribution>{0, &one}, room);
+    const auto third = accept::residual(second, drafted_token<distribution>{0, &one}, workspace);
     BOOST_TEST(has_weights(third, {0, 0.5, 0.5}));
     BOOST_TEST(has_weights(second, {0, 0.25, 0.25}));
 }

@@ -7,7 +7,7 @@
 #include <augur/draft/model_tree.hpp>
 #include <augur/policy/tree_static.hpp>
 #include <augur/testing/criterion_laws.hpp>
-#include <augur/testing/law_of.hpp>
+#include <augur/testing/text_distribution_of.hpp>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <random>
@@ -38,9 +38,9 @@ BOOST_AUTO_TEST_CASE(laws) {
     BOOST_TEST(r.skipped.empty(), r);
 }
 
-template <class Drawing>
+template <class TokenSelector>
 void check_law(const tree_round& round) {
-    testing::keeps_its_promise<Drawing>(accept::traversal{}, round);
+    testing::keeps_its_promise<TokenSelector>(accept::traversal{}, round);
 }
 
 BOOST_AUTO_TEST_CASE(keeps_the_law_on_trees_with_and_without_replacement) {
@@ -69,12 +69,12 @@ BOOST_AUTO_TEST_CASE(keeps_the_law_under_transforms_and_zeros) {
     }
 }
 
-template <class Claim>
+template <class DraftDistribution>
 void is_judged_as_by_block() {
     std::mt19937 random(1);
     std::size_t accepted = 0, rejected = 0;
     for (std::size_t i = 0; i < 2000; ++i) {
-        const testing::random_chain<Claim> made(random, 4);
+        const testing::random_chain<DraftDistribution> made(random, 4);
         const transform::pipeline transform({.penalties = {1, 0.5f, 0}}, 4);
         prefix before(std::vector<token>{0, 1});
         random::philox_chooser chooser(random());
@@ -108,20 +108,20 @@ BOOST_AUTO_TEST_CASE(siblings_without_children_are_accepted_as_by_rejection_samp
 }
 
 /// Accepted tokens of a round on average over pairs of models that are so far apart.
-template <class Drawing>
+template <class TokenSelector>
 std::array<double, 3> average_accepted(const topology& shape, double apart) {
     std::array<double, 3> sums{};
     constexpr std::size_t models = 2;
     for (std::uint64_t seed = 1; seed <= models; ++seed) {
         const auto target = hashed_model(3, seed);
         const tree_round round{target, testing::noisy_model(target, apart), shape};
-        const double by_rejection = expected_accepted(accept::rejection_sampling{}, Drawing{}, round);
-        const double by_traversal = expected_accepted(accept::traversal{}, Drawing{}, round);
+        const double by_rejection = expected_accepted(accept::rejection_sampling{}, TokenSelector{}, round);
+        const double by_traversal = expected_accepted(accept::traversal{}, TokenSelector{}, round);
         BOOST_TEST(by_traversal > by_rejection - exactly);
         sums[0] += by_rejection / models;
         sums[1] += by_traversal / models;
-        if constexpr (draft::with_replacement<Drawing>) {
-            sums[2] += expected_accepted(accept::multipath_block{}, Drawing{}, round) / models;
+        if constexpr (draft::with_replacement<TokenSelector>) {
+            sums[2] += expected_accepted(accept::multipath_block{}, TokenSelector{}, round) / models;
         }
     }
     return sums;

@@ -5,7 +5,7 @@
 #include <augur/draft/model_tree.hpp>
 #include <augur/policy/tree_static.hpp>
 #include <augur/testing/criterion_laws.hpp>
-#include <augur/testing/law_of.hpp>
+#include <augur/testing/text_distribution_of.hpp>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <random>
@@ -189,9 +189,9 @@ BOOST_AUTO_TEST_CASE(of_equally_long_paths_the_more_probable_wins_and_of_equal_o
 }
 
 /// Every text of a round over a tree: of each token, its probability against the bound.
-void check_bound(const typical& rule, const auto& drawing, const tree_round& round, std::size_t& close) {
+void check_bound(const typical& rule, const auto& token_selector, const tree_round& round, std::size_t& close) {
     const auto law = testing::enumerate(
-        [&](const testing::enumerating_chooser& chooser) { return round.text(rule, drawing, chooser); });
+        [&](const testing::enumerating_chooser& chooser) { return round.text(rule, token_selector, chooser); });
     const transform::pipeline transform(round.sampling, round.target.vocabulary_size());
     for (const auto& [text, probability] : law.probability) {
         prefix before(round.prompt);
@@ -230,10 +230,10 @@ BOOST_AUTO_TEST_CASE(it_is_not_lossless) {
     decode::options chosen;
     chosen.stop.max_tokens = 2;
     const std::vector<token> prompt{0};
-    const auto wanted = testing::law_of(testing::plain_sampling(target), prompt, chosen);
+    const auto wanted = testing::text_distribution_of(testing::plain_sampling(target), prompt, chosen);
     using drawn_draft = draft::draft_model<const testing::function_model&, draft::sampled>;
     const auto scheme = speculate(drawn_draft(draft), target, policy::fixed_length{1}, typical{});
-    const auto got = testing::law_of(scheme, prompt, chosen);
+    const auto got = testing::text_distribution_of(scheme, prompt, chosen);
     BOOST_TEST(std::abs(got.probability.at({1, 0}) - 0.75) < 1e-6);  // the draft's 3/4, then the target's most probable
     BOOST_TEST(got.probability.size() == 2u);
     BOOST_TEST(std::abs(wanted.probability.at({1, 0}) - 3.0 / 16) < 1e-6);
@@ -242,7 +242,7 @@ BOOST_AUTO_TEST_CASE(it_is_not_lossless) {
     const auto rare = testing::markov_model({{20, 1}, {20, 1}});
     const auto alone =
         speculate(draft::no_draft{}, rare, policy::fixed_length{0}, typical{{.next = typical_next::drawn}});
-    BOOST_TEST(testing::law_of(alone, prompt, chosen).probability.size() == 1u);
+    BOOST_TEST(testing::text_distribution_of(alone, prompt, chosen).probability.size() == 1u);
 }
 
 BOOST_AUTO_TEST_CASE(what_is_drawn_has_the_targets_law_among_likely_tokens) {

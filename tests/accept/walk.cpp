@@ -138,26 +138,26 @@ BOOST_AUTO_TEST_CASE(no_random_number_decides_twice) {
 }
 
 /// A chain that says the parents of its nodes, as if it were any tree.
-template <class Claim>
+template <class DraftDistribution>
 struct chain_as_tree {
-    using claim_type = Claim;
-    const proposal<Claim>& chain;
+    using draft_distribution_type = DraftDistribution;
+    const proposal<DraftDistribution>& chain;
     topology shape = topology::chain(chain.size());
 
-    explicit chain_as_tree(const proposal<Claim>& of) : chain(of) {}
+    explicit chain_as_tree(const proposal<DraftDistribution>& of) : chain(of) {}
     std::size_t size() const { return chain.size(); }
     std::span<const token> tokens() const { return chain.tokens(); }
     std::span<const std::int32_t> parents() const { return shape.parents(); }
-    drafted_token<Claim> operator[](std::size_t i) const { return chain[i]; }
+    drafted_token<DraftDistribution> operator[](std::size_t i) const { return chain[i]; }
 };
 
-template <class Claim, class Criterion>
+template <class DraftDistribution, class Criterion>
 void check_chains(const Criterion& criterion, float temperature) {
     std::mt19937 random(1);
     std::size_t accepted = 0, rejected = 0;
     for (std::size_t i = 0; i < 1000; ++i) {
         const std::size_t vocabulary = 2 + random() % 5;
-        const random_chain<Claim> made(random, vocabulary);
+        const random_chain<DraftDistribution> made(random, vocabulary);
         transform::settings settings{.temperature = {temperature}};
         settings.penalties.presence = 0.5f;
         const transform::pipeline transform(settings, vocabulary);
@@ -192,14 +192,14 @@ BOOST_AUTO_TEST_CASE(a_chain_given_as_a_tree_is_judged_as_the_chain_bit_for_bit)
     both(accept::rejection_then_fuzzy<measure::total_variation>{0.4}, 0.8f);
 }
 
-template <class Drawing, class Criterion>
+template <class TokenSelector, class Criterion>
 void check_trees(const Criterion& criterion, float temperature = 1) {
     for (const topology& shape : testing::small_shapes) {
         for (std::size_t seed = 1; seed < testing::unless_sanitized<std::size_t>(4, 2); ++seed) {
             testing::tree_round round{testing::hashed_model(3, seed), testing::hashed_model(3, seed + 10), shape};
             round.sampling.temperature.value = temperature;
             round.sampling.penalties.presence = 0.5f;
-            testing::keeps_its_promise<Drawing>(criterion, round);
+            testing::keeps_its_promise<TokenSelector>(criterion, round);
         }
     }
 }

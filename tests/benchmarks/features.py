@@ -40,7 +40,7 @@ class Statistics(unittest.TestCase):
         self.assertEqual(0.5, features.auroc([1, 1, 1], [True, False, True]))
         self.assertIsNone(features.auroc([1, 2], [True, True]))
 
-    def test_slopes_are_those_of_the_loss(self):
+    def test_gradients_are_those_of_the_loss(self):
         draws = np.random.default_rng(1)
         x, labels = draws.normal(size=(20, 3)), draws.integers(0, 2, 20)
         made = features.Perceptron(x, labels, hidden=4, steps=0)
@@ -50,15 +50,15 @@ class Statistics(unittest.TestCase):
             scores = np.maximum(x @ made.weights[0] + made.weights[1], 0) @ made.weights[2] + made.weights[3]
             return np.mean(np.log1p(np.exp(scores)) - labels * scores)
 
-        for i, slope in enumerate(made.slopes(x, labels)):
-            for at in np.ndindex(slope.shape):
+        for i, gradient in enumerate(made.gradients(x, labels)):
+            for at in np.ndindex(gradient.shape):
                 held = made.weights[i][at]
                 around = []
                 for step in (1e-5, -1e-5):
                     made.weights[i][at] = held + step
                     around.append(loss())
                 made.weights[i][at] = held
-                self.assertAlmostEqual((around[0] - around[1]) / 2e-5, slope[at], places=6)
+                self.assertAlmostEqual((around[0] - around[1]) / 2e-5, gradient[at], places=6)
 
     def test_a_perceptron_learns_what_no_single_feature_tells(self):
         x = np.random.default_rng(2).uniform(-1, 1, (400, 2))

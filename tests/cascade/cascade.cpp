@@ -39,21 +39,22 @@ const std::vector<token> prompt{1, 0, 1};
 
 /// A law and how it was asked for.
 struct law_of_texts {
-    testing::law law;
+    testing::text_distribution law;
     decode::options chosen;
 
     double apart_from_plain(const auto& target) const {
-        return testing::total_variation(law, testing::law_of(testing::plain_sampling(target), prompt, chosen));
+        return testing::total_variation(law,
+                                        testing::text_distribution_of(testing::plain_sampling(target), prompt, chosen));
     }
 };
 law_of_texts law_of_text(const auto& scheme, std::size_t tokens, float temperature = 1) {
-    return {testing::law_of(scheme, prompt, up_to(tokens, temperature)), up_to(tokens, temperature)};
+    return {testing::text_distribution_of(scheme, prompt, up_to(tokens, temperature)), up_to(tokens, temperature)};
 }
 
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(two_models_are_speculative_decoding) {
-    const auto law = [](const auto& scheme) { return testing::law_of(scheme, prompt, up_to(3)); };
+    const auto law = [](const auto& scheme) { return testing::text_distribution_of(scheme, prompt, up_to(3)); };
     BOOST_TEST(testing::total_variation(law(cascaded(a, model_link{two, near}, b)), law(speculate(a, b, two, near))) ==
                0);
 }
@@ -151,9 +152,9 @@ struct by_what_was_drafted {
     }
 };
 /// The noise of the position, with the claim that the row is fresh each time.
-struct claims_fresh_noise {
+struct states_fresh_noise {
     using guarantee = augur::guarantee::none;
-    using drawing = draft::shared_noise;
+    using token_selector = draft::shared_noise;
     bool accepts(const distribution& target, const auto& drafted, auto& draws) const {
         return accept::coupled{}.accepts(target, drafted, draws);
     }
@@ -173,7 +174,7 @@ BOOST_AUTO_TEST_CASE(why_shared_noise_goes_up_as_a_point_mass) {
             return law_of_text(scheme, 4).apart_from_plain(z);
         };
         BOOST_TEST(by(accept::coupled{}) < 1e-12);
-        most = std::max(most, by(claims_fresh_noise{}));
+        most = std::max(most, by(states_fresh_noise{}));
     }
     BOOST_TEST_MESSAGE("claimed as fresh: total variation " << most);
     BOOST_TEST(most > 1e-3);
@@ -262,7 +263,7 @@ BOOST_AUTO_TEST_CASE(what_models_exclude_leaves_the_law_as_it_is) {
 BOOST_AUTO_TEST_CASE(judged_by_the_rows_of_who_handed_them_up_it_promises_nothing) {
     const auto published = cascaded_as_published(a, model_link{two, anything}, b, model_link{two, sampled}, c);
     static_assert(std::is_same_v<guarantee_of<decltype(published)>, guarantee::none>);
-    const auto law = [](const auto& scheme) { return testing::law_of(scheme, prompt, up_to(3)); };
+    const auto law = [](const auto& scheme) { return testing::text_distribution_of(scheme, prompt, up_to(3)); };
     const double off = testing::total_variation(law(published), law(testing::plain_sampling(c)));
     BOOST_TEST_MESSAGE("total variation from the target's law: " << off);
     BOOST_TEST(off > 0.01);
@@ -275,7 +276,7 @@ BOOST_AUTO_TEST_CASE(a_fuzzy_last_link_bounds_each_token) {
     const auto scheme = cascaded(a, model_link{one, near}, b, model_link{two, near}, c);
     static_assert(
         std::is_same_v<guarantee_of<decltype(scheme)>, guarantee::bounded_divergence<measure::total_variation>>);
-    const auto first = [](const auto& of) { return testing::law_of(of, prompt, up_to(1)); };
+    const auto first = [](const auto& of) { return testing::text_distribution_of(of, prompt, up_to(1)); };
     BOOST_TEST(testing::total_variation(first(scheme), first(testing::plain_sampling(c))) <= 0.3 + 1e-12);
 }
 

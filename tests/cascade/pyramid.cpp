@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <augur/testing/counting_model.hpp>
 #include <augur/testing/explain.hpp>
-#include <augur/testing/law_of.hpp>
 #include <augur/testing/models.hpp>
 #include <augur/testing/scheme_laws.hpp>
+#include <augur/testing/text_distribution_of.hpp>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <limits>
@@ -33,7 +33,7 @@ commit::stop_conditions up_to(std::size_t tokens) {
 auto law(const auto& scheme) {
     decode::options chosen;
     chosen.stop = up_to(2);
-    return testing::law_of(scheme, prompt, chosen);
+    return testing::text_distribution_of(scheme, prompt, chosen);
 }
 }  // namespace
 
@@ -84,7 +84,7 @@ double farthest(const auto& scheme, const std::vector<double>& target) {
     decode::options chosen;
     chosen.stop = up_to(3);
     double most = 0;
-    for (const auto& [before, row] : testing::detail::rows_of(testing::law_of(scheme, prompt, chosen))) {
+    for (const auto& [before, row] : testing::detail::rows_of(testing::text_distribution_of(scheme, prompt, chosen))) {
         if (before.size() == 3) continue;
         double far = 0;
         for (token t = 0; t < 3; ++t) {
@@ -136,7 +136,7 @@ BOOST_AUTO_TEST_CASE(thresholds_are_checked_where_they_are_used_and_may_have_any
         .draft_length = 2, .qualifier_length = 3, .qualifier_threshold = 0.5, .target_threshold = 0.1};
     decode::options chosen;
     chosen.stop.max_tokens = 2;
-    const auto texts = [&](const auto& scheme) { return testing::law_of(scheme, prompt, chosen); };
+    const auto texts = [&](const auto& scheme) { return testing::text_distribution_of(scheme, prompt, chosen); };
     BOOST_TEST(texts(cascade::psd_f(a, b, c, inverted)).total() == 1.0, boost::test_tools::tolerance(1e-12));
     const pyramid_options unused{.draft_length = 2, .qualifier_threshold = -1, .target_threshold = 0.1};
     const pyramid_options used{.draft_length = 2, .target_threshold = 0.1};

@@ -56,8 +56,8 @@ static_assert(std::is_same_v<guarantee_of<nothing>, guarantee::none>);
 static_assert(!lossless::admits<guarantee_of<numeric>> && lossless_within_numerics::admits<guarantee_of<numeric>>);
 
 // A model drafts in the way that the criterion asks for.
-static_assert(std::is_same_v<greedy::drafter_type::claim_type, point_mass>);
-static_assert(std::is_same_v<sampled::drafter_type::claim_type, distribution>);
+static_assert(std::is_same_v<greedy::drafter_type::draft_distribution_type, point_mass>);
+static_assert(std::is_same_v<sampled::drafter_type::draft_distribution_type, distribution>);
 
 BOOST_AUTO_TEST_CASE(lvalues_are_referred_to_and_rvalues_kept) {
     const mock model = testing::hashed_model(4, 1);

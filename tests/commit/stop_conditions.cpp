@@ -110,9 +110,9 @@ BOOST_AUTO_TEST_CASE(room_is_what_both_limits_leave) {
             const stop_watcher watcher({.max_tokens = max_tokens}, 26, context);
             for (std::size_t generated = 0; generated < 10; ++generated) {
                 const std::size_t length = 4 + generated;
-                std::size_t room = 0;
-                while (generated + room < max_tokens && length + room < context) ++room;
-                BOOST_TEST(watcher.room(generated, length) == room);
+                std::size_t budget = 0;
+                while (generated + budget < max_tokens && length + budget < context) ++budget;
+                BOOST_TEST(watcher.budget(generated, length) == budget);
             }
         }
     }
@@ -122,11 +122,11 @@ BOOST_AUTO_TEST_CASE(the_last_token_of_the_room_ends_the_decoding) {
     for (const std::size_t max_tokens : {1u, 3u, 9u}) {
         for (const std::size_t context : {5u, 7u, 30u}) {
             stop_watcher watcher({.max_tokens = max_tokens}, 26, context);
-            const std::size_t room = watcher.room(0, 4);
-            BOOST_TEST_REQUIRE(room > 0u);
-            for (std::size_t n = 1; n <= room; ++n) {
+            const std::size_t budget = watcher.budget(0, 4);
+            BOOST_TEST_REQUIRE(budget > 0u);
+            for (std::size_t n = 1; n <= budget; ++n) {
                 const bool running = watcher.admit(0, n, 4 + n) == finish_reason::running;
-                BOOST_TEST(running == (n < room));
+                BOOST_TEST(running == (n < budget));
             }
         }
     }

@@ -4,7 +4,7 @@
 
 struct deaf {
     struct state_type {};
-    using claim_type = augur::point_mass;
+    using draft_distribution_type = augur::point_mass;
     state_type make_state() const;
     void propose(state_type&, auto&, augur::proposal<augur::point_mass>&) const {}
 };

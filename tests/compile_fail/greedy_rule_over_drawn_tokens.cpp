@@ -1,5 +1,5 @@
 // fuzzy_greedy judges tokens that are the most probable of their row, not tokens that a link inside has drawn.
-// expected-error {{this criterion cannot judge what this drafter claims}}
+// expected-error {{this criterion cannot judge this drafter's draft distribution}}
 #include "augur/accept/fuzzy_greedy.hpp"
 #include "augur/accept/rejection_sampling.hpp"
 #include "augur/cascade/cascade.hpp"

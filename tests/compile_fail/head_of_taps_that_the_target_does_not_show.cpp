@@ -1,12 +1,12 @@
-// A head whose last layer learns reads taps, which its target has to show.
-// expected-error {{this exit head reads taps, which its target has to show \(TappedModel\)}}
+// A head whose last layer learns reads layer inputs, which its target has to show.
+// expected-error {{this exit head reads layer inputs, which its target has to show \(LayerInputModel\)}}
 #include "augur/accept/exact.hpp"
 #include "augur/cascade/speculator.hpp"
 #include "augur/draft/exit_head.hpp"
 #include "augur/testing/refined_models.hpp"
 
 struct head {
-    static constexpr bool reads_tap = true;
+    static constexpr bool reads_layer_input = true;
     std::size_t layer() const { return 1; }
     std::size_t vocabulary_size() const { return 8; }
     std::size_t hidden_size() const { return 8; }

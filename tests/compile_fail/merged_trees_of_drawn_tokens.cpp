@@ -1,5 +1,5 @@
 // Of two draws from different rows that are one node nobody could say what it was drawn from.
-// expected-error {{augur::draft::merged: both drafters have to claim point_mass}}
+// expected-error {{augur::draft::merged: both drafters need the draft distribution point_mass}}
 #include "augur/draft/merged.hpp"
 #include "augur/draft/model_tree.hpp"
 #include "augur/draft/prompt_lookup.hpp"

@@ -80,7 +80,7 @@ void check_criteria(const Models& models, const auto& drafting) {
         }
         check_rounds(drafting, models.target, criterion, every_other_round{}, greedy(40));
     });
-    each_drawing_criterion([&](const auto& criterion) {
+    each_selecting_criterion([&](const auto& criterion) {
         check_rounds(drafting, models.target, criterion, policy::fixed_length{3}, sampling(40));
     });
     check_rounds(drafting, models.target, accept::coupled{}, policy::fixed_length{3}, sampling(40));

@@ -34,13 +34,13 @@ std::vector<float> weights_of(const distribution& row) {
 
 // The largest token was drafted, and judged as if it had been drawn from its softmax.
 BOOST_AUTO_TEST_CASE(invariant_01_what_was_picked_is_a_point_mass) {
-    static_assert(std::is_same_v<draft_by<function_model, draft::argmax>::claim_type, point_mass>);
-    static_assert(std::is_same_v<draft_by<function_model, draft::shared_noise>::claim_type, point_mass>);
-    static_assert(std::is_same_v<draft::prompt_lookup::claim_type, point_mass>);
-    static_assert(std::is_same_v<draft_by<function_model, draft::sampled>::claim_type, distribution>);
+    static_assert(std::is_same_v<draft_by<function_model, draft::argmax>::draft_distribution_type, point_mass>);
+    static_assert(std::is_same_v<draft_by<function_model, draft::shared_noise>::draft_distribution_type, point_mass>);
+    static_assert(std::is_same_v<draft::prompt_lookup::draft_distribution_type, point_mass>);
+    static_assert(std::is_same_v<draft_by<function_model, draft::sampled>::draft_distribution_type, distribution>);
     const auto softmax = [](const auto& before, const auto&) { return row_of(drafting, before, {}); };
     const auto wrong = drafting_falsely<draft::argmax>(drafting, softmax);
-    each_drawing_criterion([&](const auto& criterion) {
+    each_selecting_criterion([&](const auto& criterion) {
         const draft_by<function_model, draft::argmax> right(drafting);
         BOOST_TEST(distance(speculate(right, target, three, criterion), sampling(3)) < exactly);
         BOOST_TEST(distance(speculate(wrong, target, three, criterion), sampling(3)) > clearly);
@@ -48,12 +48,12 @@ BOOST_AUTO_TEST_CASE(invariant_01_what_was_picked_is_a_point_mass) {
 }
 
 // The draft's probabilities were taken before top-k and the other processors.
-BOOST_AUTO_TEST_CASE(invariant_02_the_claimed_row_is_the_transformed_one) {
+BOOST_AUTO_TEST_CASE(invariant_02_the_draft_row_is_the_transformed_one) {
     const auto untransformed = [](const auto& before, const auto&) { return row_of(wide_drafting, before, {}); };
     const auto wrong = drafting_falsely<draft::sampled>(wide_drafting, untransformed);
     for (const auto& settings : transforms()) {
         check_laws(wide_drafting, wide_target, sampling(2, settings));
-        each_drawing_criterion([&](const auto& criterion) {
+        each_selecting_criterion([&](const auto& criterion) {
             BOOST_TEST(distance(speculate(wrong, wide_target, two, criterion), sampling(3, settings)) > 1e-4);
         });
     }
@@ -62,32 +62,33 @@ BOOST_AUTO_TEST_CASE(invariant_02_the_claimed_row_is_the_transformed_one) {
 // Sampling parameters reached the draft and not the target.
 BOOST_AUTO_TEST_CASE(invariant_03_both_sides_pass_through_one_transform) {
     for (const auto& settings : transforms()) {
-        const auto wanted = testing::law_of(testing::plain_sampling(wide_target), prompt, sampling(2, settings));
+        const auto wanted =
+            testing::text_distribution_of(testing::plain_sampling(wide_target), prompt, sampling(2, settings));
         const function_model transformed(4, 64, [&](std::span<const token> before, std::span<float> row) {
             const auto drawn_from = row_of(wide_drafting, {before.begin(), before.end()}, settings);
             for (std::size_t i = 0; i < row.size(); ++i) row[i] = testing::logit_of(drawn_from[i]);
         });
-        each_drawing_criterion([&](const auto& criterion) {
+        each_selecting_criterion([&](const auto& criterion) {
             const auto both = speculate(wide_drafting, wide_target, two, criterion);
             const auto draft_only = speculate(transformed, wide_target, two, criterion);
-            BOOST_TEST(total_variation(wanted, law_of(both, prompt, sampling(2, settings))) < exactly);
-            BOOST_TEST(total_variation(wanted, law_of(draft_only, prompt, sampling(2))) > clearly);
+            BOOST_TEST(total_variation(wanted, text_distribution_of(both, prompt, sampling(2, settings))) < exactly);
+            BOOST_TEST(total_variation(wanted, text_distribution_of(draft_only, prompt, sampling(2))) > clearly);
         });
-        const auto plainly = testing::law_of(plain(wide_target), prompt, sampling(1, settings));
+        const auto plainly = testing::text_distribution_of(plain(wide_target), prompt, sampling(1, settings));
         const auto coupled = speculate(wide_drafting, wide_target, two, accept::coupled{});
-        BOOST_TEST(total_variation(plainly, law_of(coupled, prompt, sampling(1, settings))) < exactly);
+        BOOST_TEST(total_variation(plainly, text_distribution_of(coupled, prompt, sampling(1, settings))) < exactly);
     }
 }
 
 // Verification compared probabilities at temperature 1, whatever the temperature was.
 BOOST_AUTO_TEST_CASE(invariant_04_verification_knows_the_temperature) {
-    const auto at_one = testing::law_of(testing::plain_sampling(target), prompt, sampling(3));
+    const auto at_one = testing::text_distribution_of(testing::plain_sampling(target), prompt, sampling(3));
     for (const float temperature : {0.0f, 0.4f, 0.8f, 1.0f, 1.6f}) {
         const auto chosen = sampling(3, {.temperature = {temperature}});
         check_laws(drafting, target, chosen);
         check_shared_noise(testing::hashed_model(2, 2), testing::hashed_model(2, 1),
                            sampling(2, {.temperature = {temperature}}));
-        const auto here = testing::law_of(testing::plain_sampling(target), prompt, chosen);
+        const auto here = testing::text_distribution_of(testing::plain_sampling(target), prompt, chosen);
         BOOST_TEST((total_variation(at_one, here) > clearly) == (temperature != 1));
     }
     const auto greedily = decode::generate(plain(target), prompt, greedy(20)).tokens;
@@ -105,7 +106,7 @@ BOOST_AUTO_TEST_CASE(invariant_05_the_row_drawn_from_is_the_row_that_is_judged) 
         return distribution::weighted(std::move(weights));
     };
     const auto wrong = drafting_falsely<draft::sampled>(drafting, rounded);
-    each_drawing_criterion([&](const auto& criterion) {
+    each_selecting_criterion([&](const auto& criterion) {
         BOOST_TEST(distance(speculate(drafting, target, three, criterion), sampling(3)) < exactly);
         BOOST_TEST(distance(speculate(wrong, target, three, criterion), sampling(3)) > 1e-4);
     });
@@ -153,7 +154,7 @@ struct recorded {
 
 // The replacement of a rejected token was drawn with the noise that had drawn the token.
 BOOST_AUTO_TEST_CASE(invariant_06_no_random_number_serves_twice) {
-    each_drawing_criterion([&](const auto& criterion) {
+    each_selecting_criterion([&](const auto& criterion) {
         std::map<std::tuple<std::size_t, std::size_t, purpose>, int> uses;
         const auto scheme = speculate(drafting, target, three, criterion);
         decode::generate_with(recorded{.uses = &uses}, scheme, prompt, sampling(60));
@@ -169,7 +170,7 @@ BOOST_AUTO_TEST_CASE(invariant_06_no_random_number_serves_twice) {
             return decode::generate_with(stratified{chooser, shared}, scheme, prompt, sampling(2)).tokens;
         });
     };
-    const auto wanted = testing::law_of(testing::plain_sampling(tenths), prompt, sampling(2));
+    const auto wanted = testing::text_distribution_of(testing::plain_sampling(tenths), prompt, sampling(2));
     BOOST_TEST(total_variation(wanted, with(false)) < 1e-6);
     BOOST_TEST(total_variation(wanted, with(true)) > clearly);
 }
@@ -299,7 +300,7 @@ BOOST_AUTO_TEST_CASE(invariant_09_what_the_target_excludes_is_never_accepted) {
         const auto made = decode::generate_with(chooser, scheme, prompt, chosen).tokens;
         return std::count(made.begin(), made.end(), 2) > 0;
     };
-    each_drawing_criterion([&](const auto& criterion) {
+    each_selecting_criterion([&](const auto& criterion) {
         BOOST_TEST(!says_two(criterion, all_zeros{}, sampling(20)));
         for (std::uint64_t seed = 0; seed < 50; ++seed) {
             BOOST_TEST(!says_two(criterion, random::philox_chooser(seed), sampling(20)));
@@ -317,15 +318,15 @@ BOOST_AUTO_TEST_CASE(invariant_09_what_the_target_excludes_is_never_accepted) {
     }
 }
 
-/// Proposes the most probable path of two tokens; claims what `Claim` says about it.
-template <class Claim>
+/// Proposes the most probable path of two tokens; proposes what `DraftDistribution` says about it.
+template <class DraftDistribution>
 struct beam {
     struct state_type {};
-    using claim_type = Claim;
+    using draft_distribution_type = DraftDistribution;
     const function_model* model;
 
     state_type make_state() const { return {}; }
-    void propose(state_type&, auto& context, proposal<Claim>& made) const {
+    void propose(state_type&, auto& context, proposal<DraftDistribution>& made) const {
         const auto known = context.prefix().tokens();
         std::vector<token> path(known.begin(), known.end());
         const distribution first = row_of(*model, path, {});
@@ -354,7 +355,7 @@ struct beam {
 
 // The winner of a beam search was verified as if it had been sampled.
 BOOST_AUTO_TEST_CASE(invariant_10_the_winner_of_a_search_is_a_point_mass) {
-    each_drawing_criterion([&](const auto& criterion) {
+    each_selecting_criterion([&](const auto& criterion) {
         const auto right = speculate(beam<point_mass>{&drafting}, target, two, criterion);
         const auto wrong = speculate(beam<distribution>{&drafting}, target, two, criterion);
         BOOST_TEST(distance(right, sampling(3)) < exactly);
@@ -433,7 +434,7 @@ BOOST_AUTO_TEST_CASE(invariant_14_an_empty_residual_has_a_defined_answer) {
     proposal<distribution> proposed;
     proposed.push(1, row);
     const std::vector<distribution> rows(2, row);
-    each_drawing_criterion([&](const auto& criterion) {
+    each_selecting_criterion([&](const auto& criterion) {
         for (std::uint64_t seed = 0; seed < 20; ++seed) {
             refuses chooser(seed);
             position_draws draws(chooser, 0, 0);
@@ -490,7 +491,7 @@ BOOST_AUTO_TEST_CASE(invariant_15_jensen_shannon_is_symmetric_and_at_most_ln_2) 
 BOOST_AUTO_TEST_CASE(invariant_57_a_random_number_is_asked_for_once) {
     const draft_by<function_model, draft::sampled> drawn(drafting);
     BOOST_CHECK_THROW(distance(speculate(drawn, target, two, wrong::two_coins{}), sampling(2)), error);
-    each_drawing_criterion([&](const auto& criterion) {
+    each_selecting_criterion([&](const auto& criterion) {
         each_scheme<std::remove_cvref_t<decltype(criterion)>>(drafting, target, [&](const auto& scheme) {
             const testing::named_once chooser(random::philox_chooser(1));
             decode::generate_with(chooser, scheme, prompt, sampling(40));

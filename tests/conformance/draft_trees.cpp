@@ -10,8 +10,8 @@
 #include <augur/model/run.hpp>
 #include <augur/testing/choices.hpp>
 #include <augur/testing/enumerate.hpp>
-#include <augur/testing/law_of.hpp>
 #include <augur/testing/models.hpp>
+#include <augur/testing/text_distribution_of.hpp>
 #include <boost/test/unit_test.hpp>
 #include <cstdint>
 #include <string>
@@ -30,7 +30,7 @@ const std::vector<token> prompt{0, 1};
 
 /// The most probable children of each node of a tree, by a model's rows: nothing is drawn.
 struct top_children {
-    using claim_type = point_mass;
+    using draft_distribution_type = point_mass;
     static constexpr bool branches = true;
     struct state_type {
         model::cached_sequence<testing::function_model> cache;
@@ -62,13 +62,13 @@ double distance(const Criterion& criterion, const std::vector<std::int32_t>& par
     decode::options chosen;
     chosen.stop.max_tokens = 3;
     const auto scheme = speculate(top_children{drafting, parents}, target, policy::fixed_length{2}, criterion);
-    return testing::total_variation(testing::law_of(testing::plain_sampling(target), prompt, chosen),
-                                    testing::law_of(scheme, prompt, chosen));
+    return testing::total_variation(testing::text_distribution_of(testing::plain_sampling(target), prompt, chosen),
+                                    testing::text_distribution_of(scheme, prompt, chosen));
 }
 
 /// The law of one token where `decide(chooser)` draws it.
 template <class Decide>
-testing::law of_one_token(const Decide& decide) {
+testing::text_distribution of_one_token(const Decide& decide) {
     return testing::enumerate([&](auto chooser) { return std::vector<token>{decide(chooser)}; });
 }
 
@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(invariant_16_fixed_siblings_keep_the_law) {
 }
 
 /// A mode of typical acceptance, with drafts of this kind.
-template <class Drawing>
+template <class TokenSelector>
 void check_typical(const accept::typical& rule, float temperature) {
     const auto target = testing::hashed_model(5, 1), drafting = testing::hashed_model(5, 1, 2);
     decode::options chosen;
@@ -114,9 +114,9 @@ void check_typical(const accept::typical& rule, float temperature) {
         BOOST_TEST((temperature > 0 || made.tokens == plainly));
         accepted += made.counts.stages[0].accepted;
     };
-    const draft::draft_model<const testing::function_model&, Drawing> chain(drafting);
+    const draft::draft_model<const testing::function_model&, TokenSelector> chain(drafting);
     check(speculate(chain, target, policy::fixed_length{3}, rule));
-    check(speculate(testing::bush<Drawing>{drafting}, target, policy::fixed_length{3}, rule));
+    check(speculate(testing::bush<TokenSelector>{drafting}, target, policy::fixed_length{3}, rule));
     BOOST_TEST(accepted > 0u);
 }
 

@@ -3,7 +3,7 @@
 #include <augur/draft/prompt_lookup.hpp>
 #include <augur/llama/host_model.hpp>
 #include <augur/model/cached_sequence.hpp>
-#include <augur/testing/law_of.hpp>
+#include <augur/testing/text_distribution_of.hpp>
 
 #include "conformance/schemes.hpp"
 #include "llama/small_llama.hpp"

@@ -27,8 +27,8 @@ using testing::function_model;
 
 inline const std::vector<token> prompt{0, 1, 0};
 
-template <class M, class Drawing>
-using draft_by = draft::draft_model<const M&, Drawing>;
+template <class M, class TokenSelector>
+using draft_by = draft::draft_model<const M&, TokenSelector>;
 
 /// Drafts while the draft's rows are uncertain: the shape of a user's policy that is asked at every row.
 struct while_uncertain {
@@ -100,7 +100,7 @@ void each_scheme(const M& drafting, const M& target, const Visit& visit) {
 
 /// Calls visit(Criterion{}) for those that draw by independent randomness and keep the distribution.
 template <class Visit>
-void each_drawing_criterion(const Visit& visit) {
+void each_selecting_criterion(const Visit& visit) {
     BOOST_TEST_CONTEXT("rejection_sampling") {
         visit(accept::rejection_sampling{});
     }
@@ -140,7 +140,7 @@ void each_criterion(const Visit& visit) {
     BOOST_TEST_CONTEXT("coupled") {
         visit(accept::coupled{});
     }
-    each_drawing_criterion(visit);
+    each_selecting_criterion(visit);
 }
 
 /// Calls visit(scheme) for every criterion, drafter and policy there is; those whose lengths depend on the clock are

@@ -17,7 +17,7 @@ BOOST_AUTO_TEST_SUITE(conformance_selection)
 struct confidence_cut {
     using inner_type = draft_by<function_model, draft::sampled>;
     using state_type = inner_type::state_type;
-    using claim_type = distribution;
+    using draft_distribution_type = distribution;
     inner_type inner;
 
     state_type make_state() const { return inner.make_state(); }
@@ -38,7 +38,7 @@ struct confidence_stop {
 
 double first_is_zero(const auto& scheme) {
     double sum = 0;
-    for (const auto& [tokens, probability] : testing::law_of(scheme, prompt, sampling(2)).probability) {
+    for (const auto& [tokens, probability] : testing::text_distribution_of(scheme, prompt, sampling(2)).probability) {
         if (tokens[0] == 0) sum += probability;
     }
     return sum;
@@ -57,7 +57,7 @@ BOOST_AUTO_TEST_CASE(invariant_44_no_token_is_dropped_for_its_own_value) {
     const auto even = testing::markov_model({{0.5, 0.5}, {0.5, 0.5}});
     const auto uneven = testing::markov_model({{0.6, 0.4}, {0.6, 0.4}});
     const confidence_cut cut{confidence_cut::inner_type(uneven)};
-    each_drawing_criterion([&](const auto& criterion) {
+    each_selecting_criterion([&](const auto& criterion) {
         // The figures of docs/conformance.md; logits are floats.
         const auto near = boost::test_tools::tolerance(1e-6);
         BOOST_TEST(first_is_zero(speculate(uneven, even, confidence_stop{}, criterion)) == 0.5, near);
@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(invariant_44_no_token_is_dropped_for_its_own_value) {
 struct better_of_two {
     using inner_type = draft_by<function_model, draft::sampled>;
     using state_type = inner_type::state_type;
-    using claim_type = distribution;
+    using draft_distribution_type = distribution;
     static constexpr bool branches = true;
     inner_type inner;
     const function_model& source;
@@ -96,7 +96,8 @@ BOOST_AUTO_TEST_CASE(invariant_45_a_tree_by_value_is_of_children_that_were_not_d
         const testing::tree_mock target(testing::hashed_model(3, seed));
         const testing::tree_mock drafting(testing::hashed_model(3, seed + 10));
         const auto by_value = draft::model_tree(drafting, draft::dynamic_tree{.depth = 2, .top_k = 2, .nodes = 4});
-        static_assert(std::same_as<typename std::remove_cvref_t<decltype(by_value)>::claim_type, point_mass>);
+        static_assert(
+            std::same_as<typename std::remove_cvref_t<decltype(by_value)>::draft_distribution_type, point_mass>);
         BOOST_TEST(distance(speculate(by_value, target, policy::fixed_length{2}, criterion), sampling(3)) < exactly);
         // What is drawn is verified, every node of it: its shape is known before.
         const auto drawn = draft::model_tree(drafting, draft::sampled{});

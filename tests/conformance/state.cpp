@@ -127,7 +127,7 @@ BOOST_AUTO_TEST_CASE(invariant_36_masks_are_asked_at_every_position) {
         const auto made = session.committed.generated();
         return std::vector<token>(made.begin(), made.end());
     });
-    BOOST_TEST(total_variation(law_of(testing::plain_sampling(target), prompt, chosen), wrong) > clearly);
+    BOOST_TEST(total_variation(text_distribution_of(testing::plain_sampling(target), prompt, chosen), wrong) > clearly);
     // At the nodes of trees: each has the history of its own path.
     const auto on_trees = [&](const auto& drafter, const auto& criterion) {
         return distance(speculate(drafter, target, three, criterion), chosen);

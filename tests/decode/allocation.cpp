@@ -200,7 +200,7 @@ static_assert(DraftHeads<heads_at_hand>);
 /// Proposes what stood five tokens before, in the storage of the last proposal.
 struct repeats {
     struct state_type {};
-    using claim_type = point_mass;
+    using draft_distribution_type = point_mass;
 
     state_type make_state() const { return {}; }
     void propose(state_type&, auto& context, proposal<point_mass>& proposed) const {

@@ -5,8 +5,8 @@
 #include <augur/measure/entropy.hpp>
 #include <augur/policy/rolling_entropy.hpp>
 #include <augur/testing/counting_model.hpp>
-#include <augur/testing/law_of.hpp>
 #include <augur/testing/models.hpp>
+#include <augur/testing/text_distribution_of.hpp>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <limits>
@@ -175,9 +175,10 @@ BOOST_AUTO_TEST_CASE(the_entropy_is_of_the_row_before_temperature) {
         const auto made = written(switching(small, large, policy), sampling(9, temperature));
         BOOST_TEST((made.counts.models[1].written > 0) == (raw > between));
 
-        // The law of the first token is the tempered row's; of the second, the writer's that the raw row names.
-        const auto law =
-            testing::law_of(switching(small, large, policy), std::vector<token>{0}, sampling(2, temperature));
+        // The distribution of the first token is the tempered row's; of the second, the writer's that the raw row
+        // names.
+        const auto law = testing::text_distribution_of(switching(small, large, policy), std::vector<token>{0},
+                                                       sampling(2, temperature));
         for (token t = 0; t < 4; ++t) {
             double first = 0, then_surely = 0;
             for (const auto& [text, probability] : law.probability) {

@@ -9,9 +9,9 @@
 #include <augur/draft/eagle_tree.hpp>
 #include <augur/model/any_model.hpp>
 #include <augur/policy/tree_static.hpp>
-#include <augur/testing/law_of.hpp>
 #include <augur/testing/models.hpp>
 #include <augur/testing/refined_models.hpp>
+#include <augur/testing/text_distribution_of.hpp>
 #include <boost/test/unit_test.hpp>
 #include <cstddef>
 #include <string>
@@ -70,11 +70,11 @@ BOOST_AUTO_TEST_CASE(laws_in_one_pass_and_path_by_path) {
     const std::vector<token> prompt{0, 1};
     decode::options chosen;
     chosen.stop.max_tokens = 3;
-    const auto plain = testing::law_of(testing::plain_sampling(law), prompt, chosen);
+    const auto plain = testing::text_distribution_of(testing::plain_sampling(law), prompt, chosen);
     const bush<draft::sampled> drafter{small, {-1, -1, 0, 0}};
     const auto distance = [&](const auto& target) {
         const auto scheme = speculate(drafter, target, policy::fixed_length{2}, accept::rejection_sampling{});
-        return testing::total_variation(plain, testing::law_of(scheme, prompt, chosen));
+        return testing::total_variation(plain, testing::text_distribution_of(scheme, prompt, chosen));
     };
     BOOST_TEST(distance(law) < 1e-12);
     BOOST_TEST(distance(testing::tree_mock(law)) < 1e-12);
@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(laws_in_one_pass_and_path_by_path) {
 
 /// Says that it drafts chains, and does not.
 struct undeclared {
-    using claim_type = point_mass;
+    using draft_distribution_type = point_mass;
     struct state_type {};
     state_type make_state() const { return {}; }
     void propose(state_type&, auto&, proposal<point_mass>& made) const {

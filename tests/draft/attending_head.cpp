@@ -33,7 +33,7 @@ using testing::split_mock;
 using on_head = draft::self_speculation<const attending_mock&, draft::argmax>;
 static_assert(Drafter<on_head> && DraftsInTarget<on_head, split_mock> && FillsTarget<on_head, split_mock>);
 static_assert(!FillsTarget<draft::self_speculation<const testing::exit_mock&, draft::argmax>, split_mock>);
-static_assert(draft::Undrawn<decltype(draft::self_speculation(attending_mock{{3}}))>);
+static_assert(draft::AwaitsSelector<decltype(draft::self_speculation(attending_mock{{3}}))>);
 
 const testing::effort tries{.cases = testing::unless_sanitized<std::size_t>(5, 1)};
 

@@ -4,9 +4,9 @@
 #include <augur/accept/exact.hpp>
 #include <augur/accept/rejection_sampling.hpp>
 #include <augur/draft/draft_model.hpp>
-#include <augur/testing/law_of.hpp>
 #include <augur/testing/models.hpp>
 #include <augur/testing/refined_models.hpp>
+#include <augur/testing/text_distribution_of.hpp>
 #include <boost/test/unit_test.hpp>
 #include <mutex>
 #include <string_view>
@@ -18,7 +18,7 @@ BOOST_AUTO_TEST_SUITE(draft_concept)
 /// The smallest drafter: the last token, again and again.
 struct echo {
     struct state_type {};
-    using claim_type = point_mass;
+    using draft_distribution_type = point_mass;
 
     state_type make_state() const { return {}; }
     void propose(state_type&, auto& context, proposal<point_mass>& out) const {
@@ -31,7 +31,7 @@ static_assert(Drafter<echo> && !shows_rows<echo>);
 
 struct without_follow {
     struct state_type {};
-    using claim_type = point_mass;
+    using draft_distribution_type = point_mass;
     state_type make_state() const;
     void propose(state_type&, auto&, proposal<point_mass>&) const {}
 };
@@ -39,19 +39,19 @@ static_assert(MakesDraftState<without_follow> && FillsProposal<without_follow>);
 static_assert(!HearsCommits<without_follow> && !Drafter<without_follow>);
 
 /// Says that its tokens were drawn from rows, and has none to show.
-struct wrong_claim : echo {
-    using claim_type = distribution;
+struct wrong_distribution : echo {
+    using draft_distribution_type = distribution;
 };
-static_assert(MakesDraftState<wrong_claim> && HearsCommits<wrong_claim>);
-static_assert(!FillsProposal<wrong_claim> && !Drafter<wrong_claim>);
+static_assert(MakesDraftState<wrong_distribution> && HearsCommits<wrong_distribution>);
+static_assert(!FillsProposal<wrong_distribution> && !Drafter<wrong_distribution>);
 
-struct without_claim {
+struct without_distribution {
     struct state_type {};
     state_type make_state() const;
     void propose(state_type&, auto&, proposal<point_mass>&) const {}
     void on_commit(state_type&, const prefix&) const;
 };
-static_assert(!FillsProposal<without_claim> && !Drafter<without_claim>);
+static_assert(!FillsProposal<without_distribution> && !Drafter<without_distribution>);
 
 struct fills_tokens : echo {
     void propose(state_type&, auto&, std::vector<token>&) const {}
@@ -77,7 +77,7 @@ const std::vector<token> prompt{1, 0};
 /// The smallest drafter on the target's states: a token that depends on the last of them. Keeps all, to be compared.
 struct follows_states {
     using state_type = std::vector<std::vector<float>>;
-    using claim_type = point_mass;
+    using draft_distribution_type = point_mass;
 
     state_type make_state() const { return {}; }
     void propose(state_type& states, auto& context, proposal<point_mass>& out) const {
@@ -119,8 +119,8 @@ BOOST_AUTO_TEST_CASE(the_smallest_drafter_keeps_the_distribution) {
     decode::options chosen;
     chosen.stop.max_tokens = 4;
     const auto scheme = speculate(echo{}, target, policy::fixed_length{2}, accept::rejection_sampling{});
-    BOOST_TEST(testing::total_variation(testing::law_of(testing::plain_sampling(target), prompt, chosen),
-                                        testing::law_of(scheme, prompt, chosen)) < 1e-12);
+    BOOST_TEST(testing::total_variation(testing::text_distribution_of(testing::plain_sampling(target), prompt, chosen),
+                                        testing::text_distribution_of(scheme, prompt, chosen)) < 1e-12);
 }
 
 BOOST_AUTO_TEST_CASE(the_smallest_drafter_on_states_keeps_the_distribution) {
@@ -129,8 +129,9 @@ BOOST_AUTO_TEST_CASE(the_smallest_drafter_on_states_keeps_the_distribution) {
     chosen.stop.max_tokens = 4;
     const auto scheme = speculate(follows_states{}, target, policy::fixed_length{2}, accept::rejection_sampling{});
     for (const std::vector<token>& after : {std::vector<token>{2}, prompt}) {
-        BOOST_TEST(testing::total_variation(testing::law_of(testing::plain_sampling(target), after, chosen),
-                                            testing::law_of(scheme, after, chosen)) < 1e-12);
+        BOOST_TEST(
+            testing::total_variation(testing::text_distribution_of(testing::plain_sampling(target), after, chosen),
+                                     testing::text_distribution_of(scheme, after, chosen)) < 1e-12);
     }
 }
 

@@ -196,10 +196,10 @@ BOOST_FIXTURE_TEST_CASE(a_tree_is_wanted_as_far_as_there_is_room, fixture) {
     using numbers = std::vector<std::int32_t>;
     const tree_policy policy{{-1, 0, -1, 1, 2}};
     const std::vector<numbers> expected{{}, {-1, -1}, {-1, 0, -1, 2}, {-1, 0, -1, 1, 2}, {-1, 0, -1, 1, 2}};
-    for (std::size_t room = 0; room < expected.size(); ++room) {
-        draft::context context(before, transform, chooser, policy, observation{}, room);
-        BOOST_TEST(context.wanted() == std::min<std::size_t>(room, 3));
-        BOOST_TEST(plan_of(context) == expected[room], boost::test_tools::per_element());
+    for (std::size_t budget = 0; budget < expected.size(); ++budget) {
+        draft::context context(before, transform, chooser, policy, observation{}, budget);
+        BOOST_TEST(context.wanted() == std::min<std::size_t>(budget, 3));
+        BOOST_TEST(plan_of(context) == expected[budget], boost::test_tools::per_element());
         const auto once = context.plan(), again = context.plan();
         BOOST_TEST(once.data() == again.data());
     }

@@ -24,9 +24,9 @@ struct fixture {
     random::philox_chooser chooser{5};
 
     template <class Policy>
-    draft::context<Policy, random::philox_chooser> context(const Policy& policy, std::size_t room = 100,
+    draft::context<Policy, random::philox_chooser> context(const Policy& policy, std::size_t budget = 100,
                                                            std::size_t round = 0) {
-        return {before, transform, chooser, policy, observation{.round = round}, room};
+        return {before, transform, chooser, policy, observation{.round = round}, budget};
     }
 };
 
@@ -105,10 +105,10 @@ BOOST_FIXTURE_TEST_CASE(what_was_rejected_leaves_no_trace, fixture) {
 BOOST_FIXTURE_TEST_CASE(never_more_than_the_room, fixture) {
     const draft::draft_model<const model_type&, draft::argmax> drafter(model);
     const policy::fixed_length many{50};
-    for (std::size_t room : {0u, 1u, 3u}) {
+    for (std::size_t budget : {0u, 1u, 3u}) {
         auto state = drafter.make_state();
-        auto given = context(many, room);
-        BOOST_TEST(draft::propose(drafter, state, given).size() == room);
+        auto given = context(many, budget);
+        BOOST_TEST(draft::propose(drafter, state, given).size() == budget);
     }
 }
 

@@ -22,7 +22,7 @@ struct fixture {
     distribution spare;
 };
 
-BOOST_FIXTURE_TEST_CASE(a_claim_of_a_distribution_keeps_the_row_that_the_token_was_drawn_from, fixture) {
+BOOST_FIXTURE_TEST_CASE(a_draft_distribution_keeps_the_row_that_the_token_was_drawn_from, fixture) {
     proposal<distribution> proposed;
     const token drawn = draft::draw_next(draft::sampled{}, row, context, proposed, spare);
     BOOST_TEST(proposed.size() == 1u);
@@ -51,7 +51,7 @@ BOOST_FIXTURE_TEST_CASE(a_certain_token_can_keep_its_row, fixture) {
     BOOST_TEST(spare.empty());
 }
 
-BOOST_FIXTURE_TEST_CASE(siblings_are_drawn_without_those_before_unless_the_drawing_replaces_them, fixture) {
+BOOST_FIXTURE_TEST_CASE(siblings_are_drawn_without_those_before_unless_the_selector_replaces_them, fixture) {
     const std::vector<float> nearly_certain{0, 50, 0};
     proposal<distribution> without, with;
     for (std::size_t sibling = 0; sibling < 2; ++sibling) {
@@ -84,12 +84,12 @@ BOOST_FIXTURE_TEST_CASE(a_sibling_is_drawn_from_what_those_before_it_leave, fixt
     std::vector<token> drawn;
     for (std::size_t sibling = 0; sibling < 3; ++sibling) {
         drawn.push_back(draft::draw_next(draft::sampled{}, row, context, proposed, spare, after_prefix, sibling));
-        const distribution& claimed = *proposed[sibling].row;
+        const distribution& stated = *proposed[sibling].row;
         double left = 0;
-        for (std::size_t t = 0; t < 3; ++t) left += claimed[t];
-        BOOST_TEST(claimed.total() == left);
-        for (std::size_t i = 0; i < sibling; ++i) BOOST_TEST(claimed.probability(drawn[i]) == 0);
-        BOOST_TEST(claimed.probability(drawn[sibling]) > 0);
+        for (std::size_t t = 0; t < 3; ++t) left += stated[t];
+        BOOST_TEST(stated.total() == left);
+        for (std::size_t i = 0; i < sibling; ++i) BOOST_TEST(stated.probability(drawn[i]) == 0);
+        BOOST_TEST(stated.probability(drawn[sibling]) > 0);
     }
     BOOST_TEST(proposed[2].probability(drawn[2]) == 1);  // the last that is left
     BOOST_TEST(draft::draw_next(draft::sampled{}, row, context, proposed, spare, after_prefix, 3) == no_token);
@@ -129,23 +129,23 @@ BOOST_FIXTURE_TEST_CASE(at_a_node_the_prefix_is_the_path_to_it, fixture) {
     BOOST_TEST(before.counts().size() == 1u);
 }
 
-/// A drafter that keeps its source and its drawing, and nothing else.
-template <class Source, class Drawing>
+/// A drafter that keeps its source and its token selector, and nothing else.
+template <class Source, class TokenSelector>
 struct kind {
     Source source;
-    Drawing drawing;
-    kind(Source from, Drawing by) : source(std::forward<Source>(from)), drawing(by) {}
+    TokenSelector token_selector;
+    kind(Source from, TokenSelector by) : source(std::forward<Source>(from)), token_selector(by) {}
 };
 
-static_assert(draft::Undrawn<draft::undrawn<kind, int&>> && !draft::Undrawn<int>);
+static_assert(draft::AwaitsSelector<draft::awaiting_selector<kind, int&>> && !draft::AwaitsSelector<int>);
 
-BOOST_AUTO_TEST_CASE(what_awaits_its_drawing_refers_to_lvalues_and_gives_rvalues_away) {
+BOOST_AUTO_TEST_CASE(what_awaits_its_selector_refers_to_lvalues_and_gives_rvalues_away) {
     int lying = 0;
-    const draft::undrawn<kind, int&> referring(lying);
-    BOOST_TEST(&referring.drawn_by(draft::argmax{}).source == &lying);
-    draft::undrawn<kind, std::unique_ptr<int>> keeping(std::make_unique<int>(7));
-    const auto made = std::move(keeping).drawn_by(draft::sampled{});
-    static_assert(std::is_same_v<decltype(made.drawing), draft::sampled>);
+    const draft::awaiting_selector<kind, int&> referring(lying);
+    BOOST_TEST(&referring.with_selector(draft::argmax{}).source == &lying);
+    draft::awaiting_selector<kind, std::unique_ptr<int>> keeping(std::make_unique<int>(7));
+    const auto made = std::move(keeping).with_selector(draft::sampled{});
+    static_assert(std::is_same_v<decltype(made.token_selector), draft::sampled>);
     BOOST_TEST(*made.source == 7);
 }
 

@@ -123,9 +123,9 @@ BOOST_AUTO_TEST_CASE(where_its_context_ends_it_proposes_nothing) {
     auto session = session_of(scheme, std::vector<token>{2, 1, 0, 3, 3, 1}, 40);
     while (session.finished == finish_reason::running) {
         const std::size_t inputs = session.committed.size() - 1;  // at the root; every further token is one more
-        const std::size_t room = inputs > 10 ? 0 : 11 - inputs;
+        const std::size_t budget = inputs > 10 ? 0 : 11 - inputs;
         const std::size_t left = 46 - session.committed.size() - 1;
-        BOOST_TEST(decode::step(scheme, session).proposed.size() == std::min({room, std::size_t{5}, left}));
+        BOOST_TEST(decode::step(scheme, session).proposed.size() == std::min({budget, std::size_t{5}, left}));
     }
     const std::vector<token> longer(300, 1);
     auto beyond = session_of(scheme, longer, 3);

@@ -9,10 +9,10 @@
 #include <augur/draft/ngram_store.hpp>
 #include <augur/draft/prompt_lookup.hpp>
 #include <augur/testing/drafter_laws.hpp>
-#include <augur/testing/law_of.hpp>
 #include <augur/testing/models.hpp>
 #include <augur/testing/promise.hpp>
 #include <augur/testing/refined_models.hpp>
+#include <augur/testing/text_distribution_of.hpp>
 #include <boost/test/unit_test.hpp>
 #include <string>
 
@@ -28,7 +28,7 @@ struct says {
         std::size_t prepared = 0;
         std::size_t followed = 0;
     };
-    using claim_type = point_mass;
+    using draft_distribution_type = point_mass;
     static constexpr bool shows_matches = true;
 
     token what = 0;
@@ -54,8 +54,8 @@ static_assert(!shows_matches<draft::fallback<says, model_drafter>> &&
 static_assert(shows_rows<draft::fallback<model_drafter, model_drafter>>);
 static_assert(!HasVocabularySize<draft::fallback<says, says>> &&
               HasVocabularySize<draft::fallback<model_drafter, says>>);
-static_assert(std::is_same_v<draft::fallback<says, model_drafter>::claim_type, point_mass>);
-static_assert(std::is_same_v<draft::fallback<says, sampling_drafter>::claim_type, distribution>);
+static_assert(std::is_same_v<draft::fallback<says, model_drafter>::draft_distribution_type, point_mass>);
+static_assert(std::is_same_v<draft::fallback<says, sampling_drafter>::draft_distribution_type, distribution>);
 
 /// Wants a number of tokens of each source, and writes down what it was asked.
 struct by_source {
@@ -123,7 +123,7 @@ BOOST_AUTO_TEST_CASE(the_policy_sees_who_asks_and_what_that_one_shows) {
 /// Draws a token, and says nothing.
 struct thinks_again {
     struct state_type {};
-    using claim_type = point_mass;
+    using draft_distribution_type = point_mass;
     state_type make_state() const { return {}; }
     void propose(state_type&, auto& context, proposal<point_mass>&) const {
         auto draws = context.draws();
@@ -253,7 +253,7 @@ BOOST_AUTO_TEST_CASE(keeps_the_law_and_the_text) {
 /// A drafter on the target's states that says what it saw last.
 struct reads_states {
     using state_type = std::size_t;
-    using claim_type = point_mass;
+    using draft_distribution_type = point_mass;
     state_type make_state() const { return 0; }
     std::size_t hidden_size() const { return size; }
     void propose(state_type&, auto&, proposal<point_mass>&) const {}

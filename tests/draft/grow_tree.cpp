@@ -25,9 +25,9 @@ struct row_source {
 
     struct state_type {};
 
-    template <class Claim, class See>
-    flow::task rows_after(state_type&, auto& context, const proposal<Claim>& tree, std::span<const std::int32_t> nodes,
-                          const See& see) const {
+    template <class DraftDistribution, class See>
+    flow::task rows_after(state_type&, auto& context, const proposal<DraftDistribution>& tree,
+                          std::span<const std::int32_t> nodes, const See& see) const {
         if (asked != nullptr) asked->push_back({nodes.begin(), nodes.end()});
         std::vector<float> row(model.vocabulary_size());
         for (const std::int32_t node : nodes) {

@@ -178,11 +178,11 @@ BOOST_AUTO_TEST_CASE(it_keeps_the_laws_of_drafters) {
 BOOST_AUTO_TEST_CASE(who_looks_ahead_is_answered_where_rows_or_room_end) {
     const testing::full_mock target(testing::hashed_model(5, 1));
     const heads_mock source{testing::hashed_model(5, 2)};
-    const auto seen_with = [&](std::size_t room, transform::settings chosen, const topology& answer) {
+    const auto seen_with = [&](std::size_t budget, transform::settings chosen, const topology& answer) {
         std::vector<observation> asked;
         const auto scheme =
             speculate(draft::head_tree(source), target, testing::looking_ahead{&answer, &asked}, accept::exact{});
-        decode::session session(scheme, std::vector<token>{2, 1, 4}, chosen, {.max_tokens = room},
+        decode::session session(scheme, std::vector<token>{2, 1, 4}, chosen, {.max_tokens = budget},
                                 random::philox_chooser(0));
         const std::size_t drafted = decode::step(scheme, session).proposed.size();
         BOOST_TEST_REQUIRE(asked.size() == (answer.size() > 0 ? 2u : 1u));
@@ -206,10 +206,10 @@ BOOST_AUTO_TEST_CASE(who_looks_ahead_is_answered_where_rows_or_room_end) {
 BOOST_AUTO_TEST_CASE(what_does_not_fit_is_left_out) {
     const testing::full_mock target(testing::hashed_model(5, 1));
     const heads_mock two_heads{testing::hashed_model(5, 2), true, 2};
-    const auto parents_after = [&](const topology& wanted, std::size_t room) {
+    const auto parents_after = [&](const topology& wanted, std::size_t budget) {
         const auto scheme =
             speculate(draft::head_tree(two_heads), target, policy::tree_static(wanted), accept::exact{});
-        decode::session session(scheme, std::vector<token>{2, 1, 4}, {.temperature = {0}}, {.max_tokens = room},
+        decode::session session(scheme, std::vector<token>{2, 1, 4}, {.temperature = {0}}, {.max_tokens = budget},
                                 random::philox_chooser(0));
         const auto found = decode::step(scheme, session).proposed.parents();
         return std::vector<std::int32_t>(found.begin(), found.end());

@@ -26,11 +26,11 @@ BOOST_AUTO_TEST_SUITE(draft_lookup_tree)
 using ids = std::vector<token>;
 
 proposal<point_mass> guess(const draft::lookup_tree& lookup, draft::lookup_tree::state_type& state, const ids& tokens,
-                           const auto& policy, std::size_t room = 1000) {
+                           const auto& policy, std::size_t budget = 1000) {
     prefix before(tokens);
     const transform::pipeline transform({}, 100);
     random::philox_chooser chooser(0);
-    draft::context context(before, transform, chooser, policy, observation{}, room);
+    draft::context context(before, transform, chooser, policy, observation{}, budget);
     return draft::propose(lookup, state, context);
 }
 

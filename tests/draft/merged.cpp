@@ -41,7 +41,7 @@ struct says {
     struct state_type {
         std::size_t prepared = 0, followed = 0, abandoned = 0;
     };
-    using claim_type = point_mass;
+    using draft_distribution_type = point_mass;
     static constexpr bool branches = true;
 
     ids tokens;
@@ -157,7 +157,7 @@ BOOST_AUTO_TEST_CASE(trees_keep_every_promise) {
                                   draft::model_tree(small, draft::dynamic_tree{2, 2, 3}), 5);
     BOOST_TEST(promised(of_models, two, accept::rejection_sampling{}, 1) == "");
     BOOST_TEST(promised(of_models, planned, accept::coupled{}, 1) == "");
-    // One that awaits its drawing draws with the noise that coupled shares.
+    // One that awaits its token selector draws with the noise that coupled shares.
     BOOST_TEST(
         promised(draft::merged(draft::model_tree(small), draft::prompt_lookup()), planned, accept::coupled{}, 1) == "");
     BOOST_TEST(promised(draft::merged(small, draft::prompt_lookup()), two, accept::coupled{}, 1) == "");
@@ -210,7 +210,7 @@ BOOST_AUTO_TEST_CASE(a_scheduler_moves_by_the_chain_of_whichever_shows_one) {
                                    shown_by<decltype(model)>);
             auto state = model.make_state();
             draft::propose(model, state, context);
-            const bool room = session.stops.room(session.committed.generated().size(), before.size()) > 2;
+            const bool room = session.stops.budget(session.committed.generated().size(), before.size()) > 2;
             const std::size_t wanted = context.plan().size() == 5 ? 1 : 0;
             decode::step(scheme, session);
             if (!room) continue;

@@ -104,10 +104,11 @@ BOOST_AUTO_TEST_CASE(one_pass_a_depth_or_one_a_node_makes_the_same_trees) {
     const function_model chains = testing::hashed_model(6, 1);
     const tree_mock target(between(chains, testing::hashed_model(6, 2)));
     const tree_mock trees(chains);
-    const auto same = [&](auto drawing, auto criterion, float temperature) {
+    const auto same = [&](auto token_selector, auto criterion, float temperature) {
         const auto by = [&](const auto& model) {
-            return decoded(speculate(draft::model_tree(model, drawing), target, policy::tree_static(wide), criterion),
-                           temperature);
+            return decoded(
+                speculate(draft::model_tree(model, token_selector), target, policy::tree_static(wide), criterion),
+                temperature);
         };
         const tally a = by(chains), b = by(trees);
         BOOST_TEST((a.text == b.text && a.accepted == b.accepted));
@@ -174,11 +175,12 @@ BOOST_AUTO_TEST_CASE(trees_keep_the_promise_of_criteria_that_judge_whole_trees) 
     }
 }
 
-BOOST_AUTO_TEST_CASE(at_temperature_0_children_are_the_best_whatever_the_drawing) {
+BOOST_AUTO_TEST_CASE(at_temperature_0_children_are_the_best_whatever_the_selector) {
     const tree_mock target(testing::hashed_model(6, 1));
     const function_model source = testing::hashed_model(6, 2);
-    const auto by = [&](auto drawing, auto criterion) {
-        return decoded(speculate(draft::model_tree(source, drawing), target, policy::tree_static(wide), criterion), 0);
+    const auto by = [&](auto token_selector, auto criterion) {
+        return decoded(
+            speculate(draft::model_tree(source, token_selector), target, policy::tree_static(wide), criterion), 0);
     };
     const tally expected = by(draft::argmax{}, accept::exact{});
     BOOST_TEST(expected.siblings > 3u);
@@ -192,7 +194,7 @@ BOOST_AUTO_TEST_CASE(at_temperature_0_children_are_the_best_whatever_the_drawing
 BOOST_AUTO_TEST_CASE(a_length_is_the_chain_of_draft_model) {
     const tree_mock target(testing::noisy_model(testing::hashed_model(6, 1), .3));
     const function_model source = testing::hashed_model(6, 1);
-    const auto same = [&](auto drawing, auto policy, auto criterion) {
+    const auto same = [&](auto token_selector, auto policy, auto criterion) {
         for (std::uint64_t seed = 0; seed < 5; ++seed) {
             auto chosen = up_to(40);
             chosen.seed = seed;
@@ -201,8 +203,8 @@ BOOST_AUTO_TEST_CASE(a_length_is_the_chain_of_draft_model) {
                                                    std::vector<token>{2, 1, 4}, chosen);
                 return std::pair(made.tokens, made.counts.rounds());
             };
-            const auto expected = text_by(draft::draft_model(source, drawing), policy);
-            BOOST_CHECK((text_by(draft::model_tree(source, drawing), policy) == expected));
+            const auto expected = text_by(draft::draft_model(source, token_selector), policy);
+            BOOST_CHECK((text_by(draft::model_tree(source, token_selector), policy) == expected));
         }
     };
     const policy::entropy_bins bins{{0.8, 1.2}, {4, 2, 1}};  // asks before each token
@@ -236,9 +238,9 @@ BOOST_AUTO_TEST_CASE(a_policy_that_looks_ahead_sees_the_greedy_chain_before_it_p
         chains.fill_row(text, row);
         return row;
     };
-    const auto shown = [&](const auto& model, auto drawing, auto criterion, float temperature) {
+    const auto shown = [&](const auto& model, auto token_selector, auto criterion, float temperature) {
         const auto scheme_of = [&](auto policy) {
-            return speculate(draft::model_tree(model, drawing), target, policy, criterion);
+            return speculate(draft::model_tree(model, token_selector), target, policy, criterion);
         };
         for (const topology* shape : {&wide, &aside}) {
             for (const std::size_t rows : {2u, 3u}) {
@@ -457,11 +459,11 @@ BOOST_AUTO_TEST_CASE(drawn_with_replacement_a_planned_tree_has_its_shape_whateve
     const tree_mock target(testing::hashed_model(3, 1));
     const function_model source = testing::hashed_model(3, 2);
     const function_model nothing(3, 64, [](std::span<const token>, std::span<float> row) { row[0] = INFINITY; });
-    const auto drawn_by = [&](const function_model& model) {
+    const auto with_selector = [&](const function_model& model) {
         return speculate(draft::model_tree(model, draft::sampled_with_replacement{}), target,
                          policy::tree_static(topology{-1, -1, 0, 1}), accept::rejection_sampling{});
     };
-    const auto scheme = drawn_by(source);
+    const auto scheme = with_selector(source);
     std::size_t repeated = 0;
     auto session = session_of(scheme, std::vector<token>{2, 1});
     for (int round = 0; round < 100; ++round) {
@@ -473,7 +475,7 @@ BOOST_AUTO_TEST_CASE(drawn_with_replacement_a_planned_tree_has_its_shape_whateve
     }
     BOOST_TEST((repeated > 10 && repeated < 90));
 
-    const auto empty = drawn_by(nothing);
+    const auto empty = with_selector(nothing);
     auto other = session_of(empty, std::vector<token>{2, 1});
     const auto& proposed = decode::step(empty, other).proposed;
     BOOST_TEST(proposed.size() == 4u);

@@ -49,7 +49,8 @@ void drafts_with(const auto& scheme) {
 
 BOOST_AUTO_TEST_CASE(the_criterion_says_how_to_draw) {
     const draft_model named(small);
-    static_assert(draft::Undrawn<draft_model<const function_model&>> && !Drafter<draft_model<const function_model&>>);
+    static_assert(draft::AwaitsSelector<draft_model<const function_model&>> &&
+                  !Drafter<draft_model<const function_model&>>);
     static_assert(std::is_same_v<decltype(named), const draft_model<const function_model&, draft::as_asked>>);
     using sampling = draft_model<const function_model&, draft::sampled>;
     using sharing = draft_model<const function_model&, draft::shared_noise>;
@@ -85,7 +86,7 @@ BOOST_AUTO_TEST_CASE(among_several_as_well) {
     using sampling = draft_model<const function_model&, draft::sampled>;
     const auto named = fallback(prompt_lookup(2), small);
     static_assert(std::is_same_v<decltype(named), const fallback<prompt_lookup, draft_model<const function_model&>>>);
-    static_assert(draft::Undrawn<fallback<prompt_lookup, draft_model<const function_model&>>>);
+    static_assert(draft::AwaitsSelector<fallback<prompt_lookup, draft_model<const function_model&>>>);
     drafts_with<fallback<prompt_lookup, sampling>>(speculate(named, target, two, rejection_sampling{}));
     drafts_with<fallback<prompt_lookup, sampling>>(
         speculate(fallback(prompt_lookup(2), draft_model(small)), target, two, rejection_sampling{}));

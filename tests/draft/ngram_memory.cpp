@@ -9,8 +9,8 @@
 #include <augur/policy/fixed_length.hpp>
 #include <augur/testing/drafter_laws.hpp>
 #include <augur/testing/enumerate.hpp>
-#include <augur/testing/law_of.hpp>
 #include <augur/testing/models.hpp>
+#include <augur/testing/text_distribution_of.hpp>
 #include <boost/test/unit_test.hpp>
 #include <sstream>
 #include <string>
@@ -99,10 +99,11 @@ BOOST_AUTO_TEST_CASE(laws) {
     BOOST_TEST(r.kept(), r);
 }
 
-/// The law of texts while a memory, made anew for each path, learns from the path's own rounds.
+/// The distribution of texts while a memory, made anew for each path, learns from the path's own rounds.
 template <class Criterion>
-testing::law law_while_it_learns(const testing::function_model& target, const Criterion& criterion, const ids& prompt,
-                                 const decode::options& chosen, std::size_t& accepted) {
+testing::text_distribution law_while_it_learns(const testing::function_model& target, const Criterion& criterion,
+                                               const ids& prompt, const decode::options& chosen,
+                                               std::size_t& accepted) {
     return testing::enumerate([&](const testing::enumerating_chooser& chooser) {
         ngram_memory memory({1, 2, 3});
         const auto scheme = speculate(learned_ngrams(memory), target, policy::fixed_length{2}, criterion);
@@ -123,8 +124,8 @@ BOOST_AUTO_TEST_CASE(the_law_is_kept_while_it_learns) {
     decode::options chosen;
     chosen.stop.max_tokens = testing::unless_sanitized<std::size_t>(5, 4);
     std::size_t accepted = 0;
-    const auto far = [&](const auto& base, const testing::law& found) {
-        return testing::total_variation(testing::law_of(base, prompt, chosen), found);
+    const auto far = [&](const auto& base, const testing::text_distribution& found) {
+        return testing::total_variation(testing::text_distribution_of(base, prompt, chosen), found);
     };
     const auto sampled = law_while_it_learns(target, accept::rejection_sampling{}, prompt, chosen, accepted);
     BOOST_TEST(far(testing::plain_sampling(target), sampled) < 1e-12);

@@ -5,9 +5,9 @@
 #include <augur/accept/rejection_sampling.hpp>
 #include <augur/decode/generate.hpp>
 #include <augur/testing/drafter_laws.hpp>
-#include <augur/testing/law_of.hpp>
 #include <augur/testing/models.hpp>
 #include <augur/testing/promise.hpp>
+#include <augur/testing/text_distribution_of.hpp>
 #include <boost/test/unit_test.hpp>
 #include <sstream>
 #include <string>
@@ -25,7 +25,7 @@ using texts = std::vector<ids>;
 using draft::ngram_table;
 
 static_assert(Drafter<draft::ngram_store> && shows_matches<draft::ngram_store> && !shows_rows<draft::ngram_store>);
-static_assert(std::is_same_v<draft::ngram_store::claim_type, point_mass>);
+static_assert(std::is_same_v<draft::ngram_store::draft_distribution_type, point_mass>);
 
 /// Writes down the match lengths that it is shown.
 struct match_recorder {
@@ -95,8 +95,9 @@ BOOST_AUTO_TEST_CASE(keeps_the_law_and_the_text) {
     for (const ids& prompt : {ids{0, 1}, ids{2}, ids{1, 1, 1}}) {
         const draft::ngram_store store(table);
         const auto sampling = speculate(store, target, two, accept::rejection_sampling{});
-        BOOST_TEST(testing::total_variation(testing::law_of(testing::plain_sampling(target), prompt, chosen),
-                                            testing::law_of(sampling, prompt, chosen)) < 1e-12);
+        BOOST_TEST(
+            testing::total_variation(testing::text_distribution_of(testing::plain_sampling(target), prompt, chosen),
+                                     testing::text_distribution_of(sampling, prompt, chosen)) < 1e-12);
         BOOST_TEST(testing::broken_promise(speculate(store, target, two, accept::coupled{}), prompt, chosen) == "");
         decode::options greedy = chosen;
         greedy.sampling.temperature.value = 0;

@@ -14,7 +14,7 @@ using namespace augur;
 
 BOOST_AUTO_TEST_SUITE(draft_prompt_lookup)
 
-static_assert(std::is_same_v<draft::prompt_lookup::claim_type, point_mass>);
+static_assert(std::is_same_v<draft::prompt_lookup::draft_distribution_type, point_mass>);
 
 std::vector<token> guess(const draft::prompt_lookup& lookup, draft::prompt_lookup::state_type& state,
                          const std::vector<token>& tokens, std::size_t length) {

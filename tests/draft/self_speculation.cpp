@@ -42,7 +42,7 @@ using testing::split_mock;
 using on_head = draft::self_speculation<const exit_mock&, draft::argmax>;
 static_assert(Drafter<on_head> && !ReadsStates<on_head> && drafts_in_target<on_head> && shows_rows<on_head>);
 static_assert(DraftsInTarget<on_head, split_mock> && !DraftsInTarget<on_head, testing::function_model>);
-static_assert(draft::Undrawn<decltype(draft::self_speculation(exit_mock{3}))>);
+static_assert(draft::AwaitsSelector<decltype(draft::self_speculation(exit_mock{3}))>);
 static_assert(drafts_in_target<draft::fallback<draft::prompt_lookup, on_head>>);
 static_assert(!drafts_in_target<draft::prompt_lookup>);
 

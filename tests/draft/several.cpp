@@ -17,7 +17,7 @@ using model_drafter = draft::draft_model<testing::function_model, draft::argmax>
 
 /// A drafter of two that is silent.
 struct silent_pair : draft::several<draft::prompt_lookup, model_drafter> {
-    using claim_type = point_mass;
+    using draft_distribution_type = point_mass;
     struct state_type {
         std::tuple<draft::prompt_lookup::state_type, model_drafter::state_type> drafters;
     };
@@ -45,7 +45,7 @@ BOOST_AUTO_TEST_CASE(it_is_told_and_asked_for_all_of_them) {
 /// A drafter that reports so many stages of its own.
 template <std::size_t Stages>
 struct staged {
-    using claim_type = point_mass;
+    using draft_distribution_type = point_mass;
     struct state_type {};
     static constexpr std::size_t stages = Stages;
 
@@ -60,7 +60,7 @@ struct staged {
 static_assert(draft::stages_in<staged<2>> == 2);
 
 struct staged_pair : draft::several<staged<2>, staged<1>> {
-    using claim_type = point_mass;
+    using draft_distribution_type = point_mass;
     struct state_type {
         std::tuple<staged<2>::state_type, staged<1>::state_type> drafters;
     };

@@ -88,14 +88,14 @@ BOOST_AUTO_TEST_CASE(linear_takes_the_least_weights_of_many) {
     BOOST_TEST(found.weights()(0, 1) == 1.5, boost::test_tools::tolerance(1e-12));
 }
 
-BOOST_AUTO_TEST_CASE(the_gradient_is_the_slope_of_the_error) {
+BOOST_AUTO_TEST_CASE(the_gradient_is_the_gradient_of_the_error) {
     const feature_samples from = detail::with_ones(random_samples(10, 7, 3)), to = random_samples(11, 7, 2);
     detail::two_layers at{random_samples(12, 5, 4), random_samples(13, 2, 6)};
     const auto error = [&] {
         const Eigen::MatrixXd active = (from * at.hidden.transpose()).array().tanh();
         return (detail::with_ones(active) * at.output.transpose() - to).squaredNorm() / 7;
     };
-    const detail::two_layers slope = detail::gradient(at, from, to);
+    const detail::two_layers gradient = detail::gradient(at, from, to);
     const auto agrees = [&](Eigen::MatrixXd& weights, const Eigen::MatrixXd& claimed) {
         BOOST_TEST_REQUIRE((claimed.rows() == weights.rows() && claimed.cols() == weights.cols()));
         for (Eigen::Index i = 0; i < weights.size(); ++i) {
@@ -108,8 +108,8 @@ BOOST_AUTO_TEST_CASE(the_gradient_is_the_slope_of_the_error) {
             BOOST_TEST(std::abs((above - below) / (2 * step) - claimed(i)) < 1e-7);
         }
     };
-    agrees(at.hidden, slope.hidden);
-    agrees(at.output, slope.output);
+    agrees(at.hidden, gradient.hidden);
+    agrees(at.output, gradient.output);
 }
 
 /// Kingma and Ba's algorithm 1, one number.
@@ -117,12 +117,12 @@ BOOST_AUTO_TEST_CASE(adam_to_the_letter) {
     double m = 0, v = 0;
     detail::adam found(Eigen::MatrixXd::Zero(1, 1));
     for (std::size_t t = 1; t <= 5; ++t) {
-        const double slope = std::sin(static_cast<double>(t)), rate = 0.1 / static_cast<double>(t);
-        m = 0.9 * m + 0.1 * slope;
-        v = 0.999 * v + 0.001 * slope * slope;
+        const double gradient = std::sin(static_cast<double>(t)), rate = 0.1 / static_cast<double>(t);
+        m = 0.9 * m + 0.1 * gradient;
+        v = 0.999 * v + 0.001 * gradient * gradient;
         const double m_hat = m / (1 - std::pow(0.9, t)), v_hat = v / (1 - std::pow(0.999, t));
         const double wanted = -rate * m_hat / (std::sqrt(v_hat) + 1e-8);
-        BOOST_TEST(found.change(Eigen::MatrixXd::Constant(1, 1, slope), t, rate)(0) == wanted,
+        BOOST_TEST(found.change(Eigen::MatrixXd::Constant(1, 1, gradient), t, rate)(0) == wanted,
                    boost::test_tools::tolerance(1e-13));
     }
 }

@@ -1,16 +1,16 @@
 #pragma once
-// What the fuzzer of members does with its input, and the replay of its corpus too.
+// What the fuzzer of draft checkpoints does with its input, and the replay of its corpus too.
 
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <augur/backend/host/packed_matrix.hpp>
+#include <augur/llama/draft_checkpoint.hpp>
 #include <augur/llama/draft_heads.hpp>
 #include <augur/llama/eagle_model.hpp>
 #include <augur/llama/early_exit.hpp>
 #include <augur/llama/exit_head.hpp>
 #include <augur/llama/host_model.hpp>
-#include <augur/llama/member.hpp>
 #include <augur/llama/qualifier.hpp>
 #include <cstddef>
 #include <cstdlib>
@@ -68,13 +68,13 @@ inline llama::host_model fuzzed_target() {
     return llama::host_model(std::move(c), std::move(w), {.threads = 1}, "0123456789abcdef");
 }
 
-/// Loads the bytes as every kind of member of one target, and runs what can be. Errors: augur::error only.
-inline void read_member(std::span<const std::byte> bytes) {
+/// Loads the bytes as every kind of draft checkpoint of one target, and runs what can be. Errors: augur::error only.
+inline void read_checkpoint(std::span<const std::byte> bytes) {
     static const llama::host_model target = fuzzed_target();
     static const std::vector<token> text{1, 2, 3};
     const memory_file file(bytes);
     const llama::load_options options{.threads = 1};
-    const auto kind = llama::member_kind(io::gguf_file(file.path()));
+    const auto kind = llama::checkpoint_kind(io::gguf_file(file.path()));
     const auto run = [](const llama::host_model& model) {
         auto sequence = model.make_sequence();
         if (model.extend(sequence, text).size() != text.size()) std::abort();

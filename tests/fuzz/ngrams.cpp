@@ -1,4 +1,4 @@
-// libFuzzer: any bytes at all as an n-gram member. See docs/io/read_ngrams.md.
+// libFuzzer: any bytes at all as an n-gram draft checkpoint. See docs/io/read_ngrams.md.
 
 #include "fuzz/ngrams.hpp"
 

@@ -10,7 +10,7 @@
 
 namespace augur::testing {
 
-/// Reads the bytes as an n-gram member for a vocabulary of ten, and searches it. Errors: augur::error only.
+/// Reads the bytes as an n-gram draft checkpoint for a vocabulary of ten, and searches it. Errors: augur::error only.
 inline void read_ngram_table(std::span<const std::byte> bytes) {
     const auto table = io::read_ngrams(io::gguf_view(bytes, "fuzz"), 10);
     std::vector<token> text;

@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(ngrams) {
 }
 
 BOOST_AUTO_TEST_CASE(members) {
-    const auto seen = replay("members", augur::testing::read_member);
+    const auto seen = replay("members", augur::testing::read_checkpoint);
     BOOST_TEST(seen.parsed >= 6);
     BOOST_TEST(seen.refused >= 5);
 }

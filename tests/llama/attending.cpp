@@ -9,7 +9,7 @@
 #include <augur/model/any_model.hpp>
 #include <augur/testing/promise.hpp>
 #include <augur/train/attending_head.hpp>
-#include <augur/train/packed_base.hpp>
+#include <augur/train/packed_weight_matrix.hpp>
 #include <augur/train/watcher.hpp>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
@@ -25,7 +25,7 @@ BOOST_AUTO_TEST_SUITE(llama_attending)
 
 using namespace augur;
 using namespace augur::testing;
-using packed_head = train::attending_head<train::packed_base>;
+using packed_head = train::attending_head<train::packed_weight_matrix>;
 static_assert(draft::AttendingHead<packed_head>);
 
 /// Drafts after `layer` layers, of which it computes the last itself.
@@ -34,7 +34,7 @@ packed_head head_of(const llama::host_model& target, std::size_t layer, std::siz
     const llama::layer_weights& last = *own.layers[layer - 1];
     const llama::config& c = target.configuration();
     const std::vector<double> frequencies = llama::rotary_frequencies(c);
-    const train::packed_base whole(own.output(), target.threads());
+    const train::packed_weight_matrix whole(own.output(), target.threads());
     train::attending_options chosen{
         train::head_options{.epsilon = static_cast<double>(c.norm_epsilon), .rank = rank, .layer_rank = rank}};
     chosen.attention_rank = rank;
@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(the_law_is_kept_with_attention_that_changes_after_every_rou
     const auto found = law_while_an_exit_learns(
         start, chosen, [&] { return head_of(target, 2, 2); }, target, accept::rejection_sampling{});
     BOOST_TEST(found.changed > found.rounds / 2);
-    BOOST_TEST(total_variation(law_of(plain_sampling(target), start, chosen), found.texts) < 1e-12);
+    BOOST_TEST(total_variation(text_distribution_of(plain_sampling(target), start, chosen), found.texts) < 1e-12);
 }
 
 BOOST_AUTO_TEST_CASE(behind_virtual_functions_and_in_a_batch_too) {

@@ -85,7 +85,7 @@ BOOST_AUTO_TEST_CASE(every_row_in_a_batch_is_the_one_alone) {
 /// Two guesses for the next token, and two for what follows the first of them.
 template <Model M>
 struct small_tree {
-    using claim_type = point_mass;
+    using draft_distribution_type = point_mass;
     static constexpr bool branches = true;
     struct state_type {
         model::cached_sequence<M> cache;

@@ -15,7 +15,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "llama/family.hpp"
+#include "llama/draft_bundle.hpp"
 
 BOOST_AUTO_TEST_SUITE(llama_draft_heads)
 

@@ -11,7 +11,7 @@
 #include <cmath>
 #include <limits>
 
-#include "llama/family.hpp"
+#include "llama/draft_bundle.hpp"
 
 BOOST_AUTO_TEST_SUITE(llama_eagle_model)
 

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-#include "llama/family.hpp"
+#include "llama/draft_bundle.hpp"
 
 BOOST_AUTO_TEST_SUITE(llama_early_exit)
 

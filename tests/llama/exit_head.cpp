@@ -5,7 +5,7 @@
 #include <thread>
 #include <vector>
 
-#include "llama/family.hpp"
+#include "llama/draft_bundle.hpp"
 
 BOOST_AUTO_TEST_SUITE(llama_exit_head)
 

@@ -13,7 +13,7 @@
 
 #include "backend/host/matrices.hpp"
 #include "backend/host/small_cache.hpp"
-#include "llama/family.hpp"
+#include "llama/draft_bundle.hpp"
 #include "llama/small_llama.hpp"
 
 BOOST_AUTO_TEST_SUITE(llama_key_value_cache)
@@ -156,7 +156,7 @@ void check_refusals_name_the_file(const llama::host_model& target) {
     const llama::load_options packed{.cache = cache_format::q8_0};
     const auto path = small_llama().write(folder / "model.gguf");  // heads of 8
     BOOST_CHECK_EXCEPTION(llama::host_model::load(path, packed), error, says({path.string() + ": ", "32", "have 8"}));
-    auto draft = testing::small_member("draft", target), eagle = testing::small_eagle(target);
+    auto draft = testing::small_checkpoint("draft", target), eagle = testing::small_eagle(target);
     for (auto* made : {&draft, &eagle}) {
         made->sizes["llama.attention.head_count"] = made->sizes["llama.attention.head_count_kv"] = 4;
         for (const char* name : {"q", "k", "v"}) {

@@ -6,7 +6,7 @@
 #include <boost/test/unit_test.hpp>
 #include <numeric>
 
-#include "llama/family.hpp"
+#include "llama/draft_bundle.hpp"
 
 BOOST_AUTO_TEST_SUITE(llama_qualifier)
 

@@ -158,9 +158,9 @@ BOOST_AUTO_TEST_CASE(as_drafts_they_leave_the_law_as_it_is) {
     const std::vector<token> prompt{2, 0, 1};
     decode::options chosen;
     chosen.stop.max_tokens = 3;
-    const law drafted = law_of(plain_sampling(drafter), prompt, chosen);
+    const text_distribution drafted = text_distribution_of(plain_sampling(drafter), prompt, chosen);
     BOOST_TEST(drafted.probability.size() == 8u);  // texts of tokens 1 and 3 only
-    BOOST_TEST(total_variation(law_of(plain_sampling(target), prompt, chosen), drafted) > 0.1);
+    BOOST_TEST(total_variation(text_distribution_of(plain_sampling(target), prompt, chosen), drafted) > 0.1);
 
     const policy::fixed_length two{2};
     for (const float temperature : {1.0f, 0.6f}) {

@@ -13,7 +13,7 @@
 #include <span>
 #include <vector>
 
-#include "llama/family.hpp"
+#include "llama/draft_bundle.hpp"
 
 BOOST_AUTO_TEST_SUITE(llama_self_speculation)
 

@@ -54,7 +54,7 @@ BOOST_AUTO_TEST_CASE(bytes_are_about_those_that_weights_take) {
     for (const storage format : backend::host::all_storages) {
         const auto made = llama::synthetic_weights(c, format).model(1);
         const auto layer = static_cast<double>(made.layers[0]->memory_bytes());
-        BOOST_TEST(static_cast<double>(llama::stored_bytes(format, llama::layer_numbers(c))) == layer,
+        BOOST_TEST(static_cast<double>(llama::stored_bytes(format, llama::layer_parameters(c))) == layer,
                    boost::test_tools::tolerance(0.1));
     }
 }

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "in_child.hpp"
-#include "llama/family.hpp"
+#include "llama/draft_bundle.hpp"
 
 using namespace augur;
 
@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(models_on_one_pool_take_turns) {
     const auto layer =
         llama::eagle_model::load(testing::small_eagle(target).write(folder / "eagle.gguf"), target, {.threads = 2});
     const auto exit = llama::exit_head::untrained(target, 1);
-    const double of_target = work(target, 2), of_other = work(other, 2), of_members = draft(layer, exit);
+    const double of_target = work(target, 2), of_other = work(other, 2), of_checkpoints = draft(layer, exit);
     double first = 0, second = 0;
     std::thread one([&] { first = work(other, 2); });
     std::thread two([&] { second = draft(layer, exit); });
@@ -101,7 +101,7 @@ BOOST_AUTO_TEST_CASE(models_on_one_pool_take_turns) {
     one.join();
     two.join();
     BOOST_TEST(first == of_other);
-    BOOST_TEST(second == of_members);
+    BOOST_TEST(second == of_checkpoints);
 }
 
 BOOST_AUTO_TEST_CASE(a_child_of_a_process_that_decodes_can_decode) {

@@ -1,17 +1,17 @@
-// Rows of an embedding that belong to no token: the models of one family are padded to different numbers of them.
+// Rows of an embedding that belong to no token: the models of one draft bundle are padded to different numbers of them.
 #include "augur/llama/token_rows.hpp"
 
 #include <augur/accept/exact.hpp>
 #include <augur/cascade/speculator.hpp>
 #include <augur/decode/generate.hpp>
-#include <augur/llama/member.hpp>
+#include <augur/llama/draft_checkpoint.hpp>
 #include <augur/policy/fixed_length.hpp>
 #include <boost/test/unit_test.hpp>
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "llama/family.hpp"
+#include "llama/draft_bundle.hpp"
 
 BOOST_AUTO_TEST_SUITE(llama_token_rows)
 
@@ -104,7 +104,7 @@ BOOST_AUTO_TEST_CASE(a_stale_vocabulary_size_is_passed_over_where_the_tokens_say
 BOOST_AUTO_TEST_CASE(members_of_a_padded_target_have_its_tokens) {
     const auto target = padded(96).load();
     const temporary_directory folder;
-    small_llama draft = small_member("draft", target);
+    small_llama draft = small_checkpoint("draft", target);
     for (const std::uint64_t rows : {std::uint64_t{tokens}, std::uint64_t{96}}) {
         draft.shapes["token_embd.weight"] = {rows, 64};
         draft.shapes["output.weight"] = {rows, 64};

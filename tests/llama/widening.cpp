@@ -7,7 +7,7 @@
 #include <augur/llama/qualifier.hpp>
 #include <augur/llama/write_widened.hpp>
 #include <augur/train/exit_head.hpp>
-#include <augur/train/packed_base.hpp>
+#include <augur/train/packed_weight_matrix.hpp>
 #include <augur/train/widened.hpp>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-#include "llama/family.hpp"
+#include "llama/draft_bundle.hpp"
 #include "llama/small_llama.hpp"
 
 BOOST_AUTO_TEST_SUITE(llama_widening)
@@ -87,10 +87,10 @@ BOOST_AUTO_TEST_CASE(nothing_is_free_and_nothing_leaks) {
     }
 }
 
-using exit_type = train::exit_head<train::packed_base>;
+using exit_type = train::exit_head<train::packed_weight_matrix>;
 exit_type exit_of(const llama::host_model& model, train::head_options chosen) {
     chosen.epsilon = static_cast<double>(model.configuration().norm_epsilon);
-    return {train::packed_base(model.parameters().output()),
+    return {train::packed_weight_matrix(model.parameters().output()),
             {.layer = 1, .vocabulary_size = model.vocabulary_size(), .norm_weight = model.parameters().final_norm},
             chosen};
 }
@@ -142,13 +142,14 @@ BOOST_AUTO_TEST_CASE(every_format_of_weights_can_be_widened) {
     }
 }
 
-/// Greedy tokens by every way of drafting are plain decoding's, and each of the members drafts what it drafted.
-void check_members(const llama::shape& to) {
+/// Greedy tokens by every way of drafting are plain decoding's, and each of the draft checkpoints drafts what it
+/// drafted.
+void check_checkpoints(const llama::shape& to) {
     const testing::temporary_directory folder;
     const auto [narrow, wide] = load_both(small_llama(), to);
     const auto tokens = testing::some_tokens(9, narrow.vocabulary_size());
 
-    const auto draft = testing::small_member("draft", narrow).write(folder / "draft.gguf");
+    const auto draft = testing::small_checkpoint("draft", narrow).write(folder / "draft.gguf");
     const auto one = llama::load_draft(draft, narrow), other = llama::load_draft(draft, wide);
     BOOST_TEST(other.hidden_size() == to.width);
     BOOST_TEST(other.layer_count() == one.layer_count());
@@ -183,8 +184,8 @@ void check_members(const llama::shape& to) {
 }
 
 BOOST_AUTO_TEST_CASE(members_of_the_family_are_widened_with_their_target) {
-    check_members(same_heads);
-    check_members(larger_heads);
+    check_checkpoints(same_heads);
+    check_checkpoints(larger_heads);
 }
 
 llama::host_model written_and_loaded(const std::filesystem::path& path, const llama::shape& to,

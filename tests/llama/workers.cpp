@@ -11,7 +11,7 @@
 #include "augur/llama/eagle_model.hpp"
 #include "augur/llama/early_exit.hpp"
 #include "augur/llama/exit_head.hpp"
-#include "llama/family.hpp"
+#include "llama/draft_bundle.hpp"
 
 BOOST_AUTO_TEST_SUITE(llama_workers)
 
@@ -22,11 +22,11 @@ using pool_type = std::shared_ptr<backend::host::thread_pool>;
 namespace {
 
 /// Of everything that is loaded for a target.
-std::vector<pool_type> pools_of_members(const llama::host_model& target, const llama::load_options& options) {
+std::vector<pool_type> pools_of_checkpoints(const llama::host_model& target, const llama::load_options& options) {
     const temporary_directory folder;
     const auto exits = small_exits(target).write(folder / "exit.gguf");
     const auto heads = small_heads("hydra", target).write(folder / "hydra.gguf");
-    return {llama::load_draft(small_member("draft", target).write(folder / "draft.gguf"), target, options).pool(),
+    return {llama::load_draft(small_checkpoint("draft", target).write(folder / "draft.gguf"), target, options).pool(),
             llama::eagle_model::load(small_eagle(target).write(folder / "eagle.gguf"), target, options).pool(),
             llama::load_exit(exits, target, 1, options).pool(),
             llama::exit_head::load(exits, target, 1, options).pool(),
@@ -39,14 +39,14 @@ std::vector<pool_type> pools_of_members(const llama::host_model& target, const l
 BOOST_AUTO_TEST_CASE(members_run_on_their_targets_threads) {
     const auto target = small_llama().load({.threads = 2});
     for (const std::size_t same : {0u, 2u}) {
-        for (const auto& pool : pools_of_members(target, {.threads = same})) BOOST_TEST(pool == target.pool());
+        for (const auto& pool : pools_of_checkpoints(target, {.threads = same})) BOOST_TEST(pool == target.pool());
     }
-    for (const auto& pool : pools_of_members(target, {.threads = 3})) {
+    for (const auto& pool : pools_of_checkpoints(target, {.threads = 3})) {
         BOOST_TEST(pool != target.pool());
         BOOST_TEST(pool->size() == 3u);
     }
     const auto given = std::make_shared<backend::host::thread_pool>(3);
-    for (const auto& pool : pools_of_members(target, {.pool = given})) BOOST_TEST(pool == given);
+    for (const auto& pool : pools_of_checkpoints(target, {.pool = given})) BOOST_TEST(pool == given);
 }
 
 BOOST_AUTO_TEST_CASE(other_models_share_threads_when_they_are_told_to) {

@@ -235,7 +235,7 @@ BOOST_AUTO_TEST_CASE(the_known_inequalities_hold) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_claim_is_measured_as_the_row_that_it_says) {
+BOOST_AUTO_TEST_CASE(a_draft_distribution_is_measured_as_its_row) {
     const auto target = distribution::weighted({1, 2, 5});
     const auto draft = distribution::weighted({4, 2, 2});
     const auto certain = distribution::point(1, 3);

@@ -612,7 +612,7 @@ BOOST_AUTO_TEST_CASE(prints_itself) {
 BOOST_AUTO_TEST_CASE(texts_with_one_account_lose_what_one_text_may) {
     const double credit = 1, budget = 0.01;
     world none{.slope = 1, .odds = 0};
-    policy::knowledge known;
+    policy::learned_state known;
     double account = credit;
     std::size_t drafts = 0, without = 0;
     for (int text = 0; text < 60; ++text) {

@@ -192,7 +192,7 @@ BOOST_AUTO_TEST_CASE(the_laws_of_policies_hold) {
 BOOST_AUTO_TEST_CASE(the_next_text_begins_with_what_was_learned) {
     hybrid_value_cost_aware policy({.verify_seconds = curve});
     for (std::size_t i = 0; i < 100; ++i) turn(policy, i % 2 == 0 ? 7 : 0, 99, 0);
-    const policy::knowledge learned = policy.learned();
+    const policy::learned_state learned = policy.learned();
     BOOST_TEST(learned.passes.size() == 33u);
     const hybrid_value_cost_aware next({}, learned);
     BOOST_TEST(next.chain_part().acceptance(seen_by(0, 7), 3) > 0.8);
@@ -205,7 +205,7 @@ BOOST_AUTO_TEST_CASE(the_next_text_begins_with_what_was_learned) {
     BOOST_CHECK_EXCEPTION(hybrid_value_cost_aware({}, policy::cost_aware().learned()), error, refused("drafters"));
     BOOST_CHECK_EXCEPTION(hybrid_value_cost_aware({}, policy::value_cost_aware().learned()), error,
                           refused("drafters"));
-    policy::knowledge fewer = learned;
+    policy::learned_state fewer = learned;
     fewer.accepted.pop_back();
     BOOST_CHECK_EXCEPTION(hybrid_value_cost_aware({}, fewer), error, refused("groups of drafts"));
 }

@@ -4,9 +4,9 @@
 #include <augur/accept/exact.hpp>
 #include <augur/accept/rejection_sampling.hpp>
 #include <augur/decode/generate.hpp>
-#include <augur/testing/law_of.hpp>
 #include <augur/testing/models.hpp>
 #include <augur/testing/policy_laws.hpp>
+#include <augur/testing/text_distribution_of.hpp>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <limits>
@@ -264,9 +264,9 @@ void check_law(const Policy& policy) {
     const std::vector<token> prompt{0, 1, 0};
     decode::options chosen;
     chosen.stop.max_tokens = 4;
-    const auto expected = testing::law_of(testing::plain_sampling(target), prompt, chosen);
+    const auto expected = testing::text_distribution_of(testing::plain_sampling(target), prompt, chosen);
     const auto scheme = speculate(drafter, target, policy, accept::rejection_sampling{});
-    BOOST_TEST(testing::total_variation(expected, testing::law_of(scheme, prompt, chosen)) < 1e-12);
+    BOOST_TEST(testing::total_variation(expected, testing::text_distribution_of(scheme, prompt, chosen)) < 1e-12);
 }
 
 BOOST_AUTO_TEST_CASE(keeps_the_law_whatever_switches) {

@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE(in_a_decoding_the_value_decides_on_the_rounds_tree) {
                       noting(policy::tree_hysteresis<>(bank, {.on = threshold}), &values, &trees), accept::exact{});
         decode::session session(scheme, std::vector<token>{2, 1, 4}, {.temperature = {0}}, {.max_tokens = 60},
                                 random::philox_chooser(0));
-        while (session.stops.room(session.committed.generated().size(), session.committed.size()) > 4) {
+        while (session.stops.budget(session.committed.generated().size(), session.committed.size()) > 4) {
             drafted.push_back(decode::step(scheme, session).proposed.size());
         }
         return session.policy.switches();

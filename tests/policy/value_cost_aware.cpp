@@ -528,7 +528,7 @@ BOOST_AUTO_TEST_CASE(what_is_learned_goes_into_the_next_text) {
     value_cost_aware first;
     const world in{.believed = {0.97, 0.01, 0.005, 0.002}, .taken = always(0), .further_depth = 0.03};
     live(first, in, 200);
-    const policy::knowledge known = first.learned();
+    const policy::learned_state known = first.learned();
     BOOST_TEST(std::abs(first.drafting_seconds(8) - (0.02 + 7 * 0.03)) < 1e-3);
     BOOST_TEST(known.drafting.size() == 2u);
     value_cost_aware second({}, known);

@@ -200,7 +200,7 @@ def grow(folder, **options):
 def grown(folder):
     """A sound bank and its state, less their checksums. The bank is gone, the state is there."""
     write_prompts(folder / "prompts.jsonl")
-    tiny_model.write_member(folder / "hydra.gguf", "hydra", FINGERPRINT)
+    tiny_model.write_checkpoint(folder / "hydra.gguf", "hydra", FINGERPRINT)
     done = run(grow(folder), folder)
     assert done.returncode == 0, done.stderr
     both = [json.loads((folder / name).read_text()) for name in ("bank.json", "bank.json.state")]
@@ -312,7 +312,7 @@ def states_of_trees_that_grow(folder):
 @attack
 def shards_of_trees_that_grow(folder):
     write_prompts(folder / "prompts.jsonl", ("a", "b c"))
-    tiny_model.write_member(folder / "hydra.gguf", "hydra", FINGERPRINT)
+    tiny_model.write_checkpoint(folder / "hydra.gguf", "hydra", FINGERPRINT)
     one, two = (folder / f"bank.json.state.{i}_of_2" for i in (1, 2))
 
     def shard(number, **options):
@@ -491,9 +491,9 @@ def members_that_are_named(folder):
     path = folder / "member.gguf"
     for kind, scheme in {"eagle": "eagle", "draft": "sd", "medusa": "medusa", "hydra": "hydra", "qualifier": "sd", "exit": "kangaroo"}.items():
         for target in (ESCAPE, "f" * 5_000_000, "", "0"):
-            tiny_model.write_member(path, kind, target)
+            tiny_model.write_checkpoint(path, kind, target)
             yield generate("--heads", path, "--scheme", scheme)
-    tiny_model.write_member(path, "eagle", FINGERPRINT)
+    tiny_model.write_checkpoint(path, "eagle", FINGERPRINT)
     sound = path.read_bytes()
     for content in (b"", sound[:40], sound[:-1], sound.replace(b"eagle", b"e\x1b[2J"), b"version https://git-lfs"):
         path.write_bytes(content)
@@ -526,7 +526,7 @@ def members_of_families(folder):
     yield dataclasses.replace(plain, arguments=(*plain.arguments, "--scheme", "eagle"), code=1, says=("needs",))
     spare = folder / "family" / "zzz"
     spare.mkdir()
-    tiny_model.write_member(spare / "eagle.gguf", "eagle", FINGERPRINT)
+    tiny_model.write_checkpoint(spare / "eagle.gguf", "eagle", FINGERPRINT)
     yield dataclasses.replace(plain, arguments=(*plain.arguments, "--scheme", "eagle"), says=("tiny/eagle.gguf",))
 
 

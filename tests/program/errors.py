@@ -123,7 +123,7 @@ class Generate(ProgramTest):
         self.refused("--draft-shape was given 2 times, but --draft 1 time", "--scheme", "sd", "--draft", DRAFT, *twice)
 
     def test_where_no_family_is_searched_that_is_said(self):
-        self.refuses("AUGUR_FAMILY is empty, so no family was searched for a draft.gguf", "generate", "--model", TARGET,
+        self.refuses("AUGUR_FAMILY is empty, so no draft bundle was searched for a draft.gguf", "generate", "--model", TARGET,
                      "--prompt", "a", "--scheme", "sd", family="")  # fmt: skip
 
     def test_a_tree_that_is_read_is_not_written(self):
@@ -191,9 +191,9 @@ class Generate(ProgramTest):
         self.refused(["--exit-layer is 1", "'lookup'"], "--scheme", "lookup", "--exit-layer", 1)
         self.refused(["--untrained", "'auto'"], "--untrained")
         self.refused(["--tree", "'kangaroo'"], *raw, "--tree", "auto")
-        path = tiny_model.write_member(FOLDER / "foreign_exit.gguf", "exit", "0123456789abcdef")
+        path = tiny_model.write_checkpoint(FOLDER / "foreign_exit.gguf", "exit", "0123456789abcdef")
         self.refused([path, "exit", "0123456789abcdef", FINGERPRINT], "--scheme", "kangaroo", "--heads", path)
-        own = tiny_model.write_member(FOLDER / "own_exit.gguf", "exit", FINGERPRINT)
+        own = tiny_model.write_checkpoint(FOLDER / "own_exit.gguf", "exit", FINGERPRINT)
         self.refused([own, "no exit after 2 layers", "after 1"], "--scheme", "kangaroo", "--heads", own, "--exit-layer", 2)
         asked = ("generate", "--model", TARGET, "--prompt", "a", "--scheme", "kangaroo", "--exit-layer", 2)
         self.refuses(["exit.gguf", "no exit after 2 layers"], *asked, family=family("with_an_exit", ["exit"]))
@@ -320,7 +320,7 @@ class Generate(ProgramTest):
         for scheme in ("medusa", "hydra", "eagle"):
             self.refused([f"'{scheme}'", "--heads", f"{scheme}.gguf", FINGERPRINT], "--scheme", scheme)
         for kind in ("eagle", "medusa", "hydra", "draft"):
-            path = tiny_model.write_member(FOLDER / f"foreign_{kind}.gguf", kind, "0123456789abcdef")
+            path = tiny_model.write_checkpoint(FOLDER / f"foreign_{kind}.gguf", kind, "0123456789abcdef")
             self.refused([path, kind, "'a tiny one'", "0123456789abcdef", FINGERPRINT], "--heads", path)
         foreign = family("foreign", ["draft", "eagle"], "0123456789abcdef")
         self.refuses(
@@ -328,7 +328,7 @@ class Generate(ProgramTest):
         )
         self.refused([DRAFT, "''", "eagle, medusa, hydra"], "--heads", DRAFT)
         self.refused("absent.gguf", "--heads", FOLDER / "absent.gguf")
-        eagle = tiny_model.write_member(FOLDER / "eagle.gguf", "eagle", FINGERPRINT)
+        eagle = tiny_model.write_checkpoint(FOLDER / "eagle.gguf", "eagle", FINGERPRINT)
         self.refused(["'hydra'", "--heads", "hydra.gguf"], "--heads", eagle, "--scheme", "hydra")
         self.refused([eagle, "'eagle'", "so is"], "--heads", eagle, "--heads", eagle)
         self.refused([eagle, "'eagle'", "'draft'"], "--draft", eagle, "--scheme", "sd")
@@ -525,7 +525,7 @@ class Outputs(ProgramTest):
         self.assertEqual(before, {path: path.read_bytes() for path in (members / "tiny").iterdir()})
 
     def test_tokens_of_a_head_that_are_read_are_not_written(self):
-        own = tiny_model.write_member(FOLDER / "tokens.gguf", "exit", FINGERPRINT)
+        own = tiny_model.write_checkpoint(FOLDER / "tokens.gguf", "exit", FINGERPRINT)
         texts = FOLDER / "tokens.jsonl"
         texts.write_text('{"prompt": "the cat"}\n')
         self.refuses(["would overwrite", own], "learn", "--model", TARGET, "--prompts", texts, "--head-tokens", own, "--output", own)

@@ -261,7 +261,7 @@ class Learn(ProgramTest):
     def test_the_head_has_rows_for_the_tokens_that_it_is_told(self):
         member = family("of_head_tokens", []) / "tiny"
         for kind in ("eagle", "exit"):
-            tiny_model.write_member(member / f"{kind}.gguf", kind, FINGERPRINT, head_tokens=list(range(200)))
+            tiny_model.write_checkpoint(member / f"{kind}.gguf", kind, FINGERPRINT, head_tokens=list(range(200)))
         adapters = {name: FOLDER / f"{name}.tokens" for name in ("family", "all", "file", "none", "warned", "unasked")}
         use = lambda name, *more, **options: self.works(*learn("--output", adapters[name], "--json", "--compare", *more), **options)
         use("family", family=member.parent)
@@ -272,9 +272,9 @@ class Learn(ProgramTest):
         self.assertEqual((sizes["all"], sizes["family"]), (sizes["none"], sizes["file"]))
         self.assertGreater(sizes["family"], sizes["all"])  # it lists its tokens
         broken = family("of_broken_tokens", []) / "tiny" / "exit.gguf"
-        tiny_model.write_member(broken, "exit", FINGERPRINT, head_tokens=[5, 3])
+        tiny_model.write_checkpoint(broken, "exit", FINGERPRINT, head_tokens=[5, 3])
         done = use("warned", family=broken.parent.parent)
-        self.assertRegex(done.stderr.decode(), r"augur: warning: skipped the family's [^\n]*ascending")
+        self.assertRegex(done.stderr.decode(), r"augur: warning: skipped the draft bundle's [^\n]*ascending")
         self.assertEqual(sizes["all"], adapters["warned"].stat().st_size)
         done = use("unasked", "--head-tokens", "all", family=broken.parent.parent)
         self.assertEqual(b"", done.stderr)
@@ -289,7 +289,7 @@ class Learn(ProgramTest):
 
     def test_new_heads_have_rows_for_the_tokens_that_they_are_told(self):
         member = family("of_new_heads", ["medusa"]) / "tiny"
-        tiny_model.write_member(member / "eagle.gguf", "eagle", FINGERPRINT, head_tokens=list(range(200)))
+        tiny_model.write_checkpoint(member / "eagle.gguf", "eagle", FINGERPRINT, head_tokens=list(range(200)))
         chosen = {"family": (), "file": ("--head-tokens", member / "eagle.gguf"), "all": ("--head-tokens", "all")}
         adapters = {name: FOLDER / f"{name}.new_heads" for name in chosen}
         use = ("--scheme", "hydra", "--json", "--compare")
@@ -533,7 +533,7 @@ class Learn(ProgramTest):
         self.refuses(["the model"], *of(other))
         self.assertEqual(before, replay.read_bytes())
 
-    def test_a_slope_that_is_no_number_is_dropped_and_counted_and_texts_go_on(self):
+    def test_a_gradient_that_is_no_number_is_dropped_and_counted_and_texts_go_on(self):
         large = tiny_model.write(FOLDER / "large.gguf", seed=1, layers=2, spoil=1e38)  # what a large step makes of it overflows
         steps = [50 if before == "--rate" else each for before, each in zip(("", *QUICK), QUICK)]
         done = self.works("learn", "--model", large, "--prompts", prompts(), *steps, "--passes", 4, "--compare", "--json")

@@ -92,14 +92,14 @@ BOOST_AUTO_TEST_CASE(a_criterion_that_refuses_all_settings_is_not_checked) {
 /// Takes the wrong token off from the fifth rejection on that its storage has seen.
 struct keeps_too_much : rejection_sampling {
     using storage_type = std::pair<accept::residual_storage, std::size_t>;
-    template <class Claim>
-    auto after_rejection(const auto& target, const drafted_token<Claim>& drafted) const {
+    template <class DraftDistribution>
+    auto after_rejection(const auto& target, const drafted_token<DraftDistribution>& drafted) const {
         return rejection_sampling::after_rejection(target, drafted);
     }
-    template <class Claim>
-    auto after_rejection(const auto& target, drafted_token<Claim> drafted, storage_type& room) const {
-        if (++room.second > 4) drafted.id = 0;
-        return accept::residual(target, drafted, room.first);
+    template <class DraftDistribution>
+    auto after_rejection(const auto& target, drafted_token<DraftDistribution> drafted, storage_type& workspace) const {
+        if (++workspace.second > 4) drafted.id = 0;
+        return accept::residual(target, drafted, workspace.first);
     }
 };
 
@@ -112,11 +112,11 @@ BOOST_AUTO_TEST_CASE(storage_that_leaks_from_round_to_round_is_found) {
 /// Takes the wrong token off for the second time, where there are more than three.
 struct wrong_of_many : rejection_sampling {
     using rejection_sampling::after_rejection;
-    template <class Claim, class Row>
-    auto after_rejection(const accept::residual_weights<Claim, Row>& left, drafted_token<Claim> drafted,
-                         accept::residual_storage& room) const {
+    template <class DraftDistribution, class Row>
+    auto after_rejection(const accept::residual_weights<DraftDistribution, Row>& left,
+                         drafted_token<DraftDistribution> drafted, accept::residual_storage& workspace) const {
         if (left.size() > 3) drafted.id = 0;
-        return accept::residual(left, drafted, room);
+        return accept::residual(left, drafted, workspace);
     }
 };
 

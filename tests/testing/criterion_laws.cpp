@@ -89,12 +89,13 @@ struct beyond_the_rows : accept::block {
 
 /// Judges the first of a position's siblings rightly and forgets it: the next is judged against the whole target.
 struct forgets_the_first : rejection_sampling {
-    template <class Claim, class Row>
-    const auto& after_rejection(const residual_weights<Claim, Row>& left, const drafted_token<Claim>&) const {
+    template <class DraftDistribution, class Row>
+    const auto& after_rejection(const residual_weights<DraftDistribution, Row>& left,
+                                const drafted_token<DraftDistribution>&) const {
         return left;
     }
-    template <class Claim>
-    auto after_rejection(const distribution& target, const drafted_token<Claim>& drafted) const {
+    template <class DraftDistribution>
+    auto after_rejection(const distribution& target, const drafted_token<DraftDistribution>& drafted) const {
         return accept::residual(target, drafted);
     }
 };
@@ -102,8 +103,9 @@ struct forgets_the_first : rejection_sampling {
 /// Is right along chains, and takes any second sibling.
 struct takes_the_second : rejection_sampling {
     using rejection_sampling::accepts;
-    template <class Claim, class Row>
-    bool accepts(const residual_weights<Claim, Row>&, const drafted_token<Claim>&, auto&) const {
+    template <class DraftDistribution, class Row>
+    bool accepts(const residual_weights<DraftDistribution, Row>&, const drafted_token<DraftDistribution>&,
+                 auto&) const {
         return true;
     }
 };
@@ -335,9 +337,9 @@ struct grouped_residual {
 template <std::size_t Lanes>
 struct wrong_in_full_groups : rejection_sampling {
     const auto& after_rejection(const auto& left, const auto&) const { return left; }
-    template <class Claim>
-    auto after_rejection(const distribution& target, const drafted_token<Claim>& drafted) const {
-        return grouped_residual<Lanes, drafted_token<Claim>>{target, drafted};
+    template <class DraftDistribution>
+    auto after_rejection(const distribution& target, const drafted_token<DraftDistribution>& drafted) const {
+        return grouped_residual<Lanes, drafted_token<DraftDistribution>>{target, drafted};
     }
 };
 
@@ -383,7 +385,7 @@ struct races_points : rejection_sampling {
 struct asks_the_first_row : accept::block {
     template <ChainProposal Proposal, class Draws>
     verdict judge_block(std::span<const distribution> targets, const Proposal& proposed, const Draws& draws) const {
-        if constexpr (std::is_same_v<typename Proposal::claim_type, distribution>) {
+        if constexpr (std::is_same_v<typename Proposal::draft_distribution_type, distribution>) {
             if (proposed.size() > 0 && !proposed[0].row->is_point()) {
                 proposal<distribution> read;
                 for (std::size_t i = 0; i < proposed.size(); ++i) {
@@ -412,9 +414,9 @@ BOOST_AUTO_TEST_CASE(what_is_wrong_for_points_beside_rows_that_are_none_is_found
 /// Asks no more where a token is certain.
 struct trusts_points : rejection_sampling {
     using guarantee = augur::guarantee::none;
-    template <class Claim>
-    bool accepts(const auto& target, const drafted_token<Claim>& drafted, auto& draws) const {
-        if constexpr (std::is_same_v<Claim, distribution>) {
+    template <class DraftDistribution>
+    bool accepts(const auto& target, const drafted_token<DraftDistribution>& drafted, auto& draws) const {
+        if constexpr (std::is_same_v<DraftDistribution, distribution>) {
             if (drafted.row->is_point()) return true;
         }
         return rejection_sampling::accepts(target, drafted, draws);

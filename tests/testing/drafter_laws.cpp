@@ -29,7 +29,7 @@ struct follows_states {
         std::vector<float> last;
         std::size_t tokens = 0;
     };
-    using claim_type = point_mass;
+    using draft_distribution_type = point_mass;
     state_type make_state() const { return {}; }
     void propose(state_type& state, auto& context, proposal<point_mass>& proposed) const {
         if (context.prefix().size() != state.tokens + 1 || state.last.empty()) return;
@@ -67,16 +67,16 @@ BOOST_AUTO_TEST_CASE(large_vocabularies_are_enumerated_far_out) {
 }
 
 /// Draws a tree from a model's rows, in the shape that is wanted, without replacement.
-template <class Drawing>
+template <class TokenSelector>
 struct tree_drafter {
     struct state_type {};
-    using claim_type = typename Drawing::claim_type;
+    using draft_distribution_type = typename TokenSelector::draft_distribution_type;
     static constexpr bool branches = true;
     static constexpr bool shows_rows = true;
 
     std::size_t vocabulary_size() const { return ::testing_drafter_laws::model.vocabulary_size(); }
     state_type make_state() const { return {}; }
-    void propose(state_type&, auto& context, proposal<claim_type>& out) const {
+    void propose(state_type&, auto& context, proposal<draft_distribution_type>& out) const {
         distribution spare;
         if (!context.wants_more(0, row_after(context.prefix()))) return;
         const auto plan = context.plan();
@@ -97,13 +97,14 @@ struct tree_drafter {
         ::testing_drafter_laws::model.fill_row(before.tokens(), row);
         return row;
     }
-    static std::int32_t add(auto& context, proposal<claim_type>& out, distribution& spare, std::int32_t parent) {
+    static std::int32_t add(auto& context, proposal<draft_distribution_type>& out, distribution& spare,
+                            std::int32_t parent) {
         std::size_t sibling = 0;
         for (std::size_t node = 0; node < out.size(); ++node) sibling += out.parent(node) == parent ? 1 : 0;
         const draft::at_node path(context, out, parent);
         const auto row = row_after(context.prefix());
         if (!context.wants_more(parents::depth_of(out.parents(), parent), row)) return missing;
-        const token drawn = draft::draw_next(Drawing{}, row, context, out, spare, parent, sibling);
+        const token drawn = draft::draw_next(TokenSelector{}, row, context, out, spare, parent, sibling);
         return drawn == no_token ? missing : static_cast<std::int32_t>(out.size()) - 1;
     }
 };
@@ -126,14 +127,14 @@ proposal<distribution> with_rows(const proposal<distribution>& proposed, const E
 template <class Inner, class Wrong>
 struct wrong_drafter {
     using state_type = typename Inner::state_type;
-    using claim_type = typename Inner::claim_type;
+    using draft_distribution_type = typename Inner::draft_distribution_type;
     static constexpr bool shows_rows = augur::shows_rows<Inner>;
     static constexpr bool shows_matches = augur::shows_matches<Inner>;
     static constexpr bool branches = augur::branches<Inner>;
     Inner inner;
     Wrong error;
     state_type make_state() const { return inner.make_state(); }
-    void propose(state_type& state, auto& context, proposal<claim_type>& out) const {
+    void propose(state_type& state, auto& context, proposal<draft_distribution_type>& out) const {
         out = error(draft::propose(inner, state, context), context);
     }
     void on_commit(state_type& state, const prefix& committed) const { inner.on_commit(state, committed); }
@@ -144,7 +145,7 @@ wrong_drafter(Inner, Wrong) -> wrong_drafter<Inner, Wrong>;
 /// Answers what it has seen committed most recently, and forgets nothing.
 struct remembers_rejected {
     using state_type = std::vector<token>;
-    using claim_type = point_mass;
+    using draft_distribution_type = point_mass;
     state_type make_state() const { return {}; }
     void propose(state_type& state, auto& context, proposal<point_mass>& proposed) const {
         if (!context.wants_more(0)) return;
@@ -166,9 +167,9 @@ struct hides_matches : certain {
     hides_matches() : certain(::testing_drafter_laws::model) {}
 };
 
-/// Draws by the noise of the position, and claims the row as if it had been drawn from it anew.
+/// Draws by the noise of the position, and proposes the row as if it had been drawn from it anew.
 struct race_with_row {
-    using claim_type = distribution;
+    using draft_distribution_type = distribution;
     token pick(const auto& row, auto& draws) const { return static_cast<token>(draws.exponential_race(row)); }
 };
 
@@ -214,31 +215,31 @@ BOOST_AUTO_TEST_CASE(every_law_is_broken_by_a_wrong_drafter) {
                "the length does not depend on the value of a drawn token");
     all.breaks(drafter_laws(wrong_drafter{sampling(model),
                                           [](const auto& proposed, auto&) {
-                                              proposal<distribution> claimed;  // one row for all: the last one made
+                                              proposal<distribution> stated;  // one row for all: the last one made
                                               for (std::size_t i = 0; i < proposed.size(); ++i) {
-                                                  claimed.push(proposed[i].id, *proposed[proposed.size() - 1].row);
+                                                  stated.push(proposed[i].id, *proposed[proposed.size() - 1].row);
                                               }
-                                              return claimed;
+                                              return stated;
                                           }},
                             3),
-               "a claimed row is the one that the token was drawn from");
+               "a draft row is the one that the token was drawn from");
     all.breaks(drafter_laws(wrong_drafter{sampling(model),
                                           [](const auto& proposed, auto&) {
-                                              proposal<distribution> claimed;  // the rows before the transform
+                                              proposal<distribution> stated;  // the rows before the transform
                                               for (token t : proposed.tokens()) {
-                                                  claimed.push(t, distribution::weighted({1, 1, 1}));
+                                                  stated.push(t, distribution::weighted({1, 1, 1}));
                                               }
-                                              return claimed;
+                                              return stated;
                                           }},
                             3),
-               "claimed rows are transformed");
+               "draft rows are transformed");
     all.breaks(drafter_laws(draft::draft_model(model, race_with_row{})), "a token is drawn anew in each round");
     all.breaks(drafter_laws(draft::draft_model(model, drawn_as_judged<purpose::accept>{})),
                "the numbers that judge are left to it");
     all.breaks(drafter_laws(draft::draft_model(model, drawn_as_judged<purpose::correction>{})),
                "the numbers that judge are left to it");
     all.breaks(drafter_laws(tree_drafter<drawn_as_judged<purpose::accept>>{}), "the numbers that judge are left to it");
-    // Siblings were drawn one without the other, and claim the row that holds both.
+    // Siblings were drawn one without the other, and propose the row that holds both.
     all.breaks(drafter_laws(wrong_drafter{tree_drafter<draft::sampled>{},
                                           [](const auto& proposed, auto&) {
                                               return with_rows(proposed, [&](std::size_t i) {
@@ -248,7 +249,7 @@ BOOST_AUTO_TEST_CASE(every_law_is_broken_by_a_wrong_drafter) {
                                               });
                                           }},
                             3),
-               "a claimed row is the one that the token was drawn from");
+               "a draft row is the one that the token was drawn from");
     // Drops a node that turned out improbable, and what is beneath it.
     all.breaks(drafter_laws(wrong_drafter{tree_drafter<draft::sampled>{},
                                           [](const auto& proposed, auto&) {

@@ -1,8 +1,8 @@
 #include "augur/testing/enumerate.hpp"
 
 #include <augur/random/nested_chooser.hpp>
-#include <augur/testing/law_of.hpp>
 #include <augur/testing/models.hpp>
+#include <augur/testing/text_distribution_of.hpp>
 #include <boost/test/unit_test.hpp>
 #include <string>
 
@@ -198,7 +198,7 @@ BOOST_AUTO_TEST_CASE(races_at_one_position_share_their_noise) {
 struct value_cut {
     using model_drafter = draft::draft_model<const testing::function_model&, draft::sampled>;
     using state_type = model_drafter::state_type;
-    using claim_type = distribution;
+    using draft_distribution_type = distribution;
     model_drafter inner;
     state_type make_state() const { return inner.make_state(); }
     void propose(state_type& state, auto& context, proposal<distribution>& kept) const {
@@ -218,7 +218,7 @@ BOOST_AUTO_TEST_CASE(a_cut_by_the_drafted_value_is_caught_with_the_published_fig
     const std::vector<token> prompt{0};
     const auto scheme = speculate(value_cut{value_cut::model_drafter(drafter)}, target, policy::fixed_length{1},
                                   accept::rejection_sampling{});
-    const auto law = testing::law_of(scheme, prompt, chosen);
+    const auto law = testing::text_distribution_of(scheme, prompt, chosen);
     double first_is_zero = 0;
     for (const auto& [tokens, p] : law.probability) first_is_zero += tokens[0] == 0 ? p : 0;
     BOOST_TEST(first_is_zero == 0.7, boost::test_tools::tolerance(1e-6));  // the logits are floats

@@ -7,7 +7,7 @@ using namespace augur;
 
 BOOST_AUTO_TEST_SUITE(testing_explain)
 
-testing::law law_with(std::map<std::vector<token>, double> probability) {
+testing::text_distribution law_with(std::map<std::vector<token>, double> probability) {
     return {.probability = std::move(probability), .paths = 4};
 }
 

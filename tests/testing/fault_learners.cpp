@@ -22,7 +22,7 @@ using testing::fault_choice;
 
 BOOST_AUTO_TEST_SUITE(testing_fault_learners)
 
-using head_type = train::exit_head<train::dense_base<float>>;
+using head_type = train::exit_head<train::dense_weight_matrix<float>>;
 const policy::fixed_length two{2};
 
 /// A step whose rounds teach a trainer.

@@ -3,8 +3,8 @@
 #include <augur/accept/coupled.hpp>
 #include <augur/accept/rejection_sampling.hpp>
 #include <augur/decode/generate.hpp>
-#include <augur/testing/law_of.hpp>
 #include <augur/testing/models.hpp>
+#include <augur/testing/text_distribution_of.hpp>
 #include <boost/test/unit_test.hpp>
 
 #include "up_to.hpp"

@@ -1,6 +1,6 @@
 #include "augur/testing/models.hpp"
 
-#include <augur/testing/law_of.hpp>
+#include <augur/testing/text_distribution_of.hpp>
 #include <boost/test/unit_test.hpp>
 
 namespace augur::testing {

@@ -133,12 +133,12 @@ struct renamed {
 
 BOOST_AUTO_TEST_CASE(a_name_asked_for_twice_is_found_here_too) {
     const auto scheme = speculate(drafter, target, two, wrong::two_coins{});
-    BOOST_CHECK_THROW(law_of(scheme, prompt, up_to(2)), error);
+    BOOST_CHECK_THROW(text_distribution_of(scheme, prompt, up_to(2)), error);
     const auto decode = [&](auto chooser) {
         return decode::generate_with<any_guarantee>(chooser, scheme, prompt, up_to(2)).tokens;
     };
     const auto believed = testing::enumerate([&](const auto& chooser) { return decode(renamed{chooser}); });
-    const auto plain = law_of(testing::plain_sampling(target), prompt, up_to(2));
+    const auto plain = text_distribution_of(testing::plain_sampling(target), prompt, up_to(2));
     BOOST_TEST(testing::total_variation(believed, plain) < 1e-12);  // what made it look exact
     const auto got = testing::count_texts(decode, 10'000);
     BOOST_TEST(broken_counts(believed, got) != "");
@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(a_name_asked_for_twice_is_found_here_too) {
 }
 
 BOOST_AUTO_TEST_CASE(counts_beyond_the_bound_are_named_and_others_pass) {
-    const testing::law coin{.probability = {{{0}, 0.5}, {{1}, 0.5}}, .paths = 2};
+    const testing::text_distribution coin{.probability = {{{0}, 0.5}, {{1}, 0.5}}, .paths = 2};
     BOOST_TEST(broken_counts(coin, {.of = {{{0}, 500}, {{1}, 500}}, .all = 1000}) == "");
     BOOST_TEST(broken_counts(coin, {.of = {{{0}, 600}, {{1}, 400}}, .all = 1000}) == "");  // 20.1 of 22.1 nats
     BOOST_TEST(broken_counts(coin, {.of = {{{0}, 610}, {{1}, 390}}, .all = 1000}) ==

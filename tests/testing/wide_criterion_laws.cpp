@@ -99,8 +99,8 @@ template <std::size_t From>
 struct takes_impossible_ones : accept::fuzzy<measure::total_variation> {
     takes_impossible_ones() : fuzzy(0.3) {}
     using fuzzy::accepts;
-    template <class Claim>
-    bool accepts(const auto& target, const drafted_token<Claim>& drafted, auto& draws) const {
+    template <class DraftDistribution>
+    bool accepts(const auto& target, const drafted_token<DraftDistribution>& drafted, auto& draws) const {
         return drafted.id >= static_cast<token>(From) || fuzzy::accepts(target, drafted, draws);
     }
 };

@@ -24,21 +24,21 @@ BOOST_AUTO_TEST_SUITE(testing_wide_drafter_laws)
 namespace far_out = wrong_drafters::far_out;
 const testing::effort some{.cases = 2, .shrinks = 8};
 
-const std::string drawn_from = "a claimed row is the one that the token was drawn from";
+const std::string drawn_from = "a draft row is the one that the token was drawn from";
 const std::string masks = "far masks are heeded as near ones";
 const std::string alike = "tokens are treated alike, whatever their numbers";
 
-template <class Drawing>
-auto model_of(std::size_t vocabulary, Drawing drawing) {
-    return draft::draft_model(testing::hashed_model(vocabulary, 2), drawing);
+template <class TokenSelector>
+auto model_of(std::size_t vocabulary, TokenSelector token_selector) {
+    return draft::draft_model(testing::hashed_model(vocabulary, 2), token_selector);
 }
 
 /// The law is broken in a vocabulary of so many tokens, and none in one of 40.
-template <class Drawing, class Change>
-void wrong(Drawing drawing, const Change& change, std::size_t vocabulary, const std::string& law) {
-    const auto narrow = drafter_laws(far_out::changed{model_of(40, drawing), change}, some);
+template <class TokenSelector, class Change>
+void wrong(TokenSelector token_selector, const Change& change, std::size_t vocabulary, const std::string& law) {
+    const auto narrow = drafter_laws(far_out::changed{model_of(40, token_selector), change}, some);
     BOOST_TEST(narrow.kept(), narrow);
-    const auto r = drafter_laws(far_out::changed{model_of(vocabulary, drawing), change}, some);
+    const auto r = drafter_laws(far_out::changed{model_of(vocabulary, token_selector), change}, some);
     BOOST_TEST(r.breaks(law), r);
     for (const testing::violation& each : r.broken) {
         if (each.law != law) continue;
@@ -47,19 +47,19 @@ void wrong(Drawing drawing, const Change& change, std::size_t vocabulary, const 
     }
 }
 
-BOOST_AUTO_TEST_CASE(claims_that_are_cut_are_named) {
+BOOST_AUTO_TEST_CASE(draft_rows_that_are_cut_are_named) {
     const auto cut_at = [](std::size_t kept) {
-        return [kept](token&, distribution& claimed) { far_out::cut_claim(claimed, kept); };
+        return [kept](token&, distribution& stated) { far_out::cut_draft_row(stated, kept); };
     };
     wrong(draft::sampled{}, cut_at(256), 300, drawn_from);
     wrong(draft::sampled{}, cut_at(128), 300, drawn_from);
     wrong(draft::sampled{}, cut_at(65'536), 140'000, drawn_from);
-    const auto whole_vectors = [](token&, distribution& claimed) {
-        if (claimed.size() > 40) far_out::cut_claim(claimed, claimed.size() / 64 * 64);
+    const auto whole_vectors = [](token&, distribution& stated) {
+        if (stated.size() > 40) far_out::cut_draft_row(stated, stated.size() / 64 * 64);
     };
     wrong(draft::sampled{}, whole_vectors, 100, drawn_from);
-    const auto all_but_the_last = [](token&, distribution& claimed) {
-        if (claimed.size() > 40) far_out::cut_claim(claimed, claimed.size() - 1);
+    const auto all_but_the_last = [](token&, distribution& stated) {
+        if (stated.size() > 40) far_out::cut_draft_row(stated, stated.size() - 1);
     };
     wrong(draft::sampled{}, all_but_the_last, 100, drawn_from);
     wrong(draft::sampled{}, all_but_the_last, 140'000, drawn_from);

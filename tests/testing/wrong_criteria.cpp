@@ -1,12 +1,13 @@
-// Criteria and drafters that look right and are not: how far each is from the target's law, and where that shows first.
+// Criteria and drafters that look right and are not: how far each is from the target's distribution, and where that
+// shows first.
 
 #include "testing/wrong_criteria.hpp"
 
 #include <augur/accept/coupled.hpp>
 #include <augur/accept/walk.hpp>
 #include <augur/testing/explain.hpp>
-#include <augur/testing/law_of.hpp>
 #include <augur/testing/promise.hpp>
+#include <augur/testing/text_distribution_of.hpp>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <string>
@@ -37,10 +38,11 @@ decode::options sampling(float temperature = 1) {
 template <class Criterion, class Drafting>
 testing::explanation explained(const Criterion& criterion, const Drafting& drafting, const decode::options& chosen) {
     const auto scheme = speculate(drafting, target, policy::fixed_length{2}, criterion);
-    return explain(law_of(testing::plain_sampling(target), prompt, chosen), law_of(scheme, prompt, chosen));
+    return explain(text_distribution_of(testing::plain_sampling(target), prompt, chosen),
+                   text_distribution_of(scheme, prompt, chosen));
 }
 
-/// It is far from the target's law, and the explanation names the first text that shows it.
+/// It is far from the target's distribution, and the explanation names the first text that shows it.
 void caught(const testing::explanation& found, const std::vector<token>& prefix) {
     BOOST_TEST_MESSAGE(found);
     BOOST_TEST(!found.equal);
@@ -147,7 +149,7 @@ BOOST_AUTO_TEST_CASE(acceptance_where_the_number_is_the_ratio) {
     caught(found, {});
     // After token 2, token 2 is impossible; its ratio is 0 and the number, once in 16 times, too.
     const auto scheme = speculate(drafter, target, policy::fixed_length{2}, four_bit_coin<true>{});
-    const auto after_two = law_of(scheme, std::vector<token>{2}, sampling());
+    const auto after_two = text_distribution_of(scheme, std::vector<token>{2}, sampling());
     double impossible = 0;
     for (const auto& [text, p] : after_two.probability) impossible += text[0] == 2 ? p : 0;
     BOOST_TEST(impossible == 0.25 / 16, boost::test_tools::tolerance(1e-6));
@@ -185,9 +187,9 @@ BOOST_AUTO_TEST_CASE(a_drawer_that_draws_again) {
 
 // Shared noise where it must be independent, and independent where it must be shared.
 
-/// Draws with the noise of the position, but claims its row as if the noise were its own.
-struct claims_the_row : draft::shared_noise {
-    using claim_type = distribution;
+/// Draws with the noise of the position, but proposes the row as if the noise were its own.
+struct states_the_row : draft::shared_noise {
+    using draft_distribution_type = distribution;
 };
 /// Draws the correction with the noise of the position.
 struct races_for_the_correction : rejection_sampling {
@@ -200,7 +202,7 @@ struct races_for_the_correction : rejection_sampling {
 BOOST_AUTO_TEST_CASE(a_correction_with_the_noise_that_drew_the_draft) {
     const std::vector<double> low{0.125, 0.125, 0.75};  // leaves several tokens in the residual
     const auto far = testing::markov_model({low, low, low});
-    const draft::draft_model<const testing::function_model&, claims_the_row> raced(far);
+    const draft::draft_model<const testing::function_model&, states_the_row> raced(far);
     BOOST_TEST(explained(rejection_sampling{}, raced, sampling()).overall < exactly);
     BOOST_TEST(explained(races_for_the_correction{}, far, sampling()).overall < exactly);
     caught(explained(races_for_the_correction{}, raced, sampling()), {});
@@ -217,9 +219,9 @@ struct one_noise {
 };
 
 BOOST_AUTO_TEST_CASE(one_noise_for_all_positions) {
-    const auto expected = law_of(testing::plain_sampling(target), prompt, sampling());
+    const auto expected = text_distribution_of(testing::plain_sampling(target), prompt, sampling());
     const auto scheme = speculate(drafter, target, policy::fixed_length{2}, accept::coupled{});
-    BOOST_TEST(total_variation(expected, law_of(scheme, prompt, sampling())) < exactly);
+    BOOST_TEST(total_variation(expected, text_distribution_of(scheme, prompt, sampling())) < exactly);
     const auto got = testing::enumerate([&](const testing::enumerating_chooser& chooser) {
         return decode::generate_with(one_noise{chooser}, scheme, prompt, sampling()).tokens;
     });

@@ -155,8 +155,8 @@ struct forgets : rejection_sampling {
 
     explicit forgets(keeps some) : kept(some) {}
     using rejection_sampling::draw;
-    template <class Claim, class Row>
-    token draw(const augur::accept::residual_weights<Claim, Row>& left, auto& draws) const {
+    template <class DraftDistribution, class Row>
+    token draw(const augur::accept::residual_weights<DraftDistribution, Row>& left, auto& draws) const {
         std::vector<float> weights(left.size());
         std::size_t before = 0;
         double total = 0;
@@ -175,11 +175,11 @@ struct cuts_the_rejected : rejection_sampling {
 
     explicit cuts_the_rejected(cut narrower) : to(narrower) {}
     using rejection_sampling::after_rejection;
-    template <class Claim, class Row>
-    auto after_rejection(const augur::accept::residual_weights<Claim, Row>& left, drafted_token<Claim> drafted,
-                         augur::accept::residual_storage& room) const {
+    template <class DraftDistribution, class Row>
+    auto after_rejection(const augur::accept::residual_weights<DraftDistribution, Row>& left,
+                         drafted_token<DraftDistribution> drafted, augur::accept::residual_storage& workspace) const {
         drafted.id = to(drafted.id);
-        return augur::accept::residual(left, drafted, room);
+        return augur::accept::residual(left, drafted, workspace);
     }
 };
 

@@ -5,8 +5,8 @@
 #include <augur/draft/concept.hpp>
 #include <augur/draft/draw_next.hpp>
 #include <augur/testing/models.hpp>
-#include <augur/types/drawing.hpp>
 #include <augur/types/proposal.hpp>
+#include <augur/types/token_selector.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -30,9 +30,9 @@ struct counts {
 
 /// `Self` says which row it draws from, by what it has counted, the text and where the draft began.
 template <class Self>
-struct drawing_drafter {
+struct selecting_drafter {
     using state_type = counts;
-    using claim_type = distribution;
+    using draft_distribution_type = distribution;
     static constexpr bool shows_rows = true;
 
     std::size_t vocabulary_size() const { return model.vocabulary_size(); }
@@ -74,10 +74,10 @@ struct drawing_drafter {
     const Self& self() const { return static_cast<const Self&>(*this); }
 };
 
-struct sound : drawing_drafter<sound> {};
+struct sound : selecting_drafter<sound> {};
 
 /// After five rounds its history shows.
-struct wrong_after_five_rounds : drawing_drafter<wrong_after_five_rounds> {
+struct wrong_after_five_rounds : selecting_drafter<wrong_after_five_rounds> {
     std::vector<float> row_of(const counts& state, std::span<const token> text) const {
         auto made = row(text);
         if (state.rounds > 4) made[0] += 1;
@@ -86,7 +86,7 @@ struct wrong_after_five_rounds : drawing_drafter<wrong_after_five_rounds> {
 };
 
 /// In a text of more than 20 tokens it is its first round that shows.
-struct wrong_in_long_texts : drawing_drafter<wrong_in_long_texts> {
+struct wrong_in_long_texts : selecting_drafter<wrong_in_long_texts> {
     std::vector<float> row_of(const counts& state, std::span<const token> text) const {
         auto made = row(text);
         if (text.size() > 20 && state.rounds > 0) made[0] += 1;
@@ -95,18 +95,18 @@ struct wrong_in_long_texts : drawing_drafter<wrong_in_long_texts> {
 };
 
 /// Proposes one token more wherever it has four.
-struct one_more_than_four : drawing_drafter<one_more_than_four> {
+struct one_more_than_four : selecting_drafter<one_more_than_four> {
     void propose(counts& state, auto& context, proposal<distribution>& out) const {
-        drawing_drafter::propose(state, context, out);
+        selecting_drafter::propose(state, context, out);
         if (out.size() > 3) out.push(0, distribution::weighted({1, 1, 1, 1}));
     }
 };
 
 /// Learns while it proposes, until the next commit, and does not forget it when the round is abandoned.
-struct learns_of_abandoned : drawing_drafter<learns_of_abandoned> {
+struct learns_of_abandoned : selecting_drafter<learns_of_abandoned> {
     void abandon(counts&) const {}
     void propose(counts& state, auto& context, proposal<distribution>& out) const {
-        drawing_drafter::propose(state, context, out);
+        selecting_drafter::propose(state, context, out);
         ++state.abandoned;
     }
     std::vector<float> row_of(const counts& state, std::span<const token> text) const {
@@ -117,12 +117,12 @@ struct learns_of_abandoned : drawing_drafter<learns_of_abandoned> {
 };
 
 /// Shows the row after the prefix, whatever it draws from.
-struct shows_the_first_row : drawing_drafter<shows_the_first_row> {
+struct shows_the_first_row : selecting_drafter<shows_the_first_row> {
     std::vector<float> shown(const std::vector<float>&, auto& context) const { return row(context.prefix().tokens()); }
 };
 
 /// Shows the row after the token that it has drawn, and drops that token where the policy then wants no more.
-struct drops_by_the_next_row : drawing_drafter<drops_by_the_next_row> {
+struct drops_by_the_next_row : selecting_drafter<drops_by_the_next_row> {
     void propose(counts&, auto& context, proposal<distribution>& out) const {
         while (context.wants_more(out.size())) {
             proposal<distribution> tried = out;
@@ -136,11 +136,11 @@ struct drops_by_the_next_row : drawing_drafter<drops_by_the_next_row> {
 /// Drafters that are wrong far out only.
 namespace far_out {
 
-/// What a drafter proposes of a model over a wide vocabulary, changed by `Change`: a token, or the row that is claimed.
+/// What a drafter proposes of a model over a wide vocabulary, changed by `Change`: a token, or its draft row.
 template <class Inner, class Change>
 struct changed {
     using state_type = typename Inner::state_type;
-    using claim_type = typename Inner::claim_type;
+    using draft_distribution_type = typename Inner::draft_distribution_type;
     static constexpr bool shows_rows = augur::shows_rows<Inner>;
     static constexpr bool shows_matches = augur::shows_matches<Inner>;
     static constexpr bool branches = augur::branches<Inner>;
@@ -150,16 +150,16 @@ struct changed {
     std::size_t vocabulary_size() const requires requires(const Inner& of) { of.vocabulary_size(); }
     { return inner.vocabulary_size(); }
     state_type make_state() const { return inner.make_state(); }
-    void propose(state_type& state, auto& context, proposal<claim_type>& out) const {
+    void propose(state_type& state, auto& context, proposal<draft_distribution_type>& out) const {
         const auto right = augur::draft::propose(inner, state, context);
         for (std::size_t node = 0; node < right.size(); ++node) {
-            if constexpr (std::is_same_v<claim_type, augur::point_mass>) {
+            if constexpr (std::is_same_v<draft_distribution_type, augur::point_mass>) {
                 out.push(change(right[node].id), right.parent(node));
             } else {
                 token drawn = right[node].id;
-                distribution claimed = *right[node].row;
-                change(drawn, claimed);
-                out.push(drawn, std::move(claimed), right.parent(node));
+                distribution stated = *right[node].row;
+                change(drawn, stated);
+                out.push(drawn, std::move(stated), right.parent(node));
             }
         }
     }
@@ -168,8 +168,8 @@ struct changed {
 template <class Inner, class Change>
 changed(Inner, Change) -> changed<Inner, Change>;
 
-/// The claimed row without its tokens from `kept(size)` on, unless that leaves nothing.
-inline void cut_claim(distribution& row, std::size_t kept) {
+/// The draft row without its tokens from `kept(size)` on, unless that leaves nothing.
+inline void cut_draft_row(distribution& row, std::size_t kept) {
     if (row.is_point()) return;
     std::vector<float> weights(row.weights().begin(), row.weights().end());
     std::fill(weights.begin() + static_cast<std::ptrdiff_t>(std::min(kept, weights.size())), weights.end(), 0.0f);
@@ -181,7 +181,7 @@ inline void cut_claim(distribution& row, std::size_t kept) {
 template <class Id>
 struct lookup_of_cut_ids {
     struct state_type {};
-    using claim_type = augur::point_mass;
+    using draft_distribution_type = augur::point_mass;
     state_type make_state() const { return {}; }
     void propose(state_type&, auto& context, proposal<augur::point_mass>& out) const {
         const auto text = context.prefix().tokens();
@@ -198,13 +198,13 @@ struct lookup_of_cut_ids {
 template <class Inner>
 struct drops_far_tokens {
     using state_type = typename Inner::state_type;
-    using claim_type = typename Inner::claim_type;
+    using draft_distribution_type = typename Inner::draft_distribution_type;
     Inner inner;
     token first;
 
     std::size_t vocabulary_size() const { return inner.vocabulary_size(); }
     state_type make_state() const { return inner.make_state(); }
-    void propose(state_type& state, auto& context, proposal<claim_type>& out) const {
+    void propose(state_type& state, auto& context, proposal<draft_distribution_type>& out) const {
         const auto right = augur::draft::propose(inner, state, context);
         for (std::size_t node = 0; node < right.size(); ++node) {
             if (right[node].id >= first) return;

@@ -42,9 +42,9 @@ BOOST_AUTO_TEST_CASE(steps_are_those_of_pytorch) {
     vector<double> values = numbers({1, -2, 0.5, 3, 0.25, -1});
     for (std::size_t t = 0; t < expected.size(); ++t) {
         const double at = static_cast<double>(t);
-        const auto slope = numbers({0.3 * (at + 1), -1 / (at + 1), 2, -0.1 * at, 0.7, 4 - at});
-        BOOST_TEST(optimizer.step(values, slope, blocks));
-        BOOST_TEST(optimizer.slope_norm() == norms[t], boost::test_tools::tolerance(1e-13));
+        const auto gradient = numbers({0.3 * (at + 1), -1 / (at + 1), 2, -0.1 * at, 0.7, 4 - at});
+        BOOST_TEST(optimizer.step(values, gradient, blocks));
+        BOOST_TEST(optimizer.gradient_norm() == norms[t], boost::test_tools::tolerance(1e-13));
         for (std::size_t i = 0; i < 6; ++i) {
             BOOST_TEST(values[detail::index(i)] == expected[t][i], boost::test_tools::tolerance(1e-12));
         }
@@ -52,16 +52,16 @@ BOOST_AUTO_TEST_CASE(steps_are_those_of_pytorch) {
     BOOST_TEST(optimizer.steps() == 5U);
 }
 
-BOOST_AUTO_TEST_CASE(a_slope_that_is_no_number_is_dropped_and_counted) {
-    const auto slope = numbers({0.3, -1, 2, 0, 0.7, 4});
+BOOST_AUTO_TEST_CASE(a_gradient_that_is_no_number_is_dropped_and_counted) {
+    const auto gradient = numbers({0.3, -1, 2, 0, 0.7, 4});
     adam_w<double> disturbed(6, chosen), calm(6, chosen);
     vector<double> a = numbers({1, -2, 0.5, 3, 0.25, -1}), b = a;
     for (const double bad : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(),
                              -std::numeric_limits<double>::infinity()}) {
-        disturbed.step(a, slope, blocks);
-        calm.step(b, slope, blocks);
+        disturbed.step(a, gradient, blocks);
+        calm.step(b, gradient, blocks);
         for (Eigen::Index at = 0; at < 6; ++at) {
-            auto broken = slope;
+            auto broken = gradient;
             broken[at] = bad;
             BOOST_TEST(!disturbed.step(a, broken, blocks));
         }
@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(a_slope_that_is_no_number_is_dropped_and_counted) {
     BOOST_TEST(calm.dropped() == 0U);
 }
 
-BOOST_AUTO_TEST_CASE(a_large_slope_of_floats_is_clipped_rather_than_dropped) {
+BOOST_AUTO_TEST_CASE(a_large_gradient_of_floats_is_clipped_rather_than_dropped) {
     adam_w<float> optimizer(6, chosen);
     vector<float> values = vector<float>::Zero(6);
     BOOST_TEST(optimizer.step(values, vector<float>::Constant(6, 1e30F), blocks));  // its square is no float
@@ -83,11 +83,11 @@ BOOST_AUTO_TEST_CASE(a_large_slope_of_floats_is_clipped_rather_than_dropped) {
 }
 
 BOOST_AUTO_TEST_CASE(a_step_to_what_is_no_number_is_dropped_and_counted) {
-    const auto dropped = [](adam_w_options with, float value, float slope) {
+    const auto dropped = [](adam_w_options with, float value, float gradient) {
         adam_w<float> optimizer(6, with);
         vector<float> values = vector<float>::Constant(6, value);
         const vector<float> before = values;
-        BOOST_TEST(!optimizer.step(values, vector<float>::Constant(6, slope), blocks));
+        BOOST_TEST(!optimizer.step(values, vector<float>::Constant(6, gradient), blocks));
         BOOST_TEST(values == before);
         BOOST_TEST(optimizer.first() == vector<float>::Zero(6));
         BOOST_TEST(optimizer.second() == vector<float>::Zero(6));
@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(a_step_to_what_is_no_number_is_dropped_and_counted) {
 }
 
 BOOST_AUTO_TEST_CASE(it_goes_on_where_it_was) {
-    const auto slope = numbers({0.3, -1, 2, 0, 0.7, 4});
+    const auto gradient = numbers({0.3, -1, 2, 0, 0.7, 4});
     adam_w<double> whole(6, chosen), later(6, chosen);
     vector<double> a = numbers({1, -2, 0.5, 3, 0.25, -1}), b;
     for (int i = 0; i < 4; ++i) {
@@ -115,8 +115,8 @@ BOOST_AUTO_TEST_CASE(it_goes_on_where_it_was) {
             b = a;
             later.restore(whole.first(), whole.second(), whole.steps(), whole.dropped());
         }
-        whole.step(a, slope, blocks);
-        if (i >= 2) later.step(b, slope, blocks);
+        whole.step(a, gradient, blocks);
+        if (i >= 2) later.step(b, gradient, blocks);
     }
     BOOST_TEST(a == b);
     later.restore(whole.first(), whole.second(), 9, 3);
@@ -126,16 +126,16 @@ BOOST_AUTO_TEST_CASE(it_goes_on_where_it_was) {
     BOOST_CHECK_THROW(later.restore(vector<double>::Zero(6), vector<double>::Zero(5), 1, 0), error);
 }
 
-BOOST_AUTO_TEST_CASE(a_slope_within_the_clip_is_as_it_is) {
+BOOST_AUTO_TEST_CASE(a_gradient_within_the_clip_is_as_it_is) {
     adam_w_options bounded = chosen, free = chosen;
-    bounded.epsilon = free.epsilon = 1;  // a step is then as long as its slope
+    bounded.epsilon = free.epsilon = 1;  // a step is then as long as its gradient
     free.clip = 0;
     adam_w<double> one(6, bounded), other(6, free);
     vector<double> a = numbers({1, -2, 0.5, 3, 0.25, -1}), b = a;
-    const auto slope = numbers({0.003, -0.01, 0.02, 0, 0.007, 0.04});
+    const auto gradient = numbers({0.003, -0.01, 0.02, 0, 0.007, 0.04});
     for (int i = 0; i < 3; ++i) {
-        one.step(a, slope, blocks);
-        other.step(b, slope, blocks);
+        one.step(a, gradient, blocks);
+        other.step(b, gradient, blocks);
     }
     BOOST_TEST(a == b);
 }

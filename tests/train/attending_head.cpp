@@ -21,9 +21,9 @@
 #include "augur/train/layer_head.hpp"
 #include "augur/train/watcher.hpp"
 #include "train/files.hpp"
-#include "train/layer_numbers.hpp"
+#include "train/gradients.hpp"
+#include "train/layer_parameters.hpp"
 #include "train/refuses.hpp"
-#include "train/slopes.hpp"
 #include "train/while_learning.hpp"
 
 BOOST_AUTO_TEST_SUITE(train_attending_head)
@@ -39,7 +39,7 @@ const std::vector<float> norm_weight{1.25F, 0.5F, -0.75F, 2.0F, 1.0F};
 const std::vector<double> frequencies{0.7};
 
 template <class Scalar>
-using head_of_scalar = attending_head<dense_base<Scalar>>;
+using head_of_scalar = attending_head<dense_weight_matrix<Scalar>>;
 template <class Scalar>
 head_of_scalar<Scalar> head_of(head_options of_head = {}, std::size_t rank = 2) {
     of_head.layer_rank = of_head.rank = 2;
@@ -52,7 +52,7 @@ head_of_scalar<Scalar> head_of(head_options of_head = {}, std::size_t rank = 2) 
             chosen};
 }
 using head = head_of_scalar<double>;
-static_assert(Teachable<head> && draft::AttendingHead<head> && CanBeClamped<head> && !draft::ExitHead<head>);
+static_assert(Trainable<head> && draft::AttendingHead<head> && CanBeClamped<head> && !draft::ExitHead<head>);
 
 template <class Head>
 void move(Head& of, double by = 0.3) {
@@ -68,8 +68,8 @@ std::vector<float> text_of(std::size_t count, double from) {
 /// Rows of two texts, in no order.
 asked_rows some_rows() {
     asked_rows asked;
-    asked.texts = {text_of(4, 0.1), text_of(3, 1.1)};
-    asked.text = {1, 0, 0, 1};
+    asked.sequences = {text_of(4, 0.1), text_of(3, 1.1)};
+    asked.sequence = {1, 0, 0, 1};
     asked.position = {2, 3, 1, 2};
     return asked;
 }
@@ -92,14 +92,14 @@ std::vector<head_options> some_heads() {
     return all;
 }
 
-BOOST_AUTO_TEST_CASE(every_number_has_the_slope_of_what_it_changes) {
+BOOST_AUTO_TEST_CASE(every_number_has_the_gradient_of_what_it_changes) {
     const asked_rows asked = some_rows();
     const columns<double> wanted = some_numbers(classes, 4, 0.9);
     for (const auto& chosen : some_heads()) {
         head learned = head_of<double>(chosen);
         move(learned);
         const auto made = learned.forward(columns<double>(), asked);
-        const auto slope = learned.backward(made, 2 * made.logits.cwiseProduct(wanted));
+        const auto gradient = learned.backward(made, 2 * made.logits.cwiseProduct(wanted));
         const auto expected = testing::differences(
             [&](const Eigen::VectorXd& at) {
                 learned.assign(at);
@@ -112,7 +112,7 @@ BOOST_AUTO_TEST_CASE(every_number_has_the_slope_of_what_it_changes) {
             covered += part.size();
             const auto at = detail::index(part.offset), size = detail::index(part.size());
             BOOST_TEST(expected.segment(at, size).cwiseAbs().maxCoeff() > 1e-4);
-            BOOST_TEST(testing::relative_difference(slope.segment(at, size), expected.segment(at, size)) < 1e-6,
+            BOOST_TEST(testing::relative_difference(gradient.segment(at, size), expected.segment(at, size)) < 1e-6,
                        part.name << ", " << name_of(chosen.norm) << ", " << name_of(chosen.update));
         }
         BOOST_TEST(covered == static_cast<std::size_t>(learned.values().size()));
@@ -122,16 +122,16 @@ BOOST_AUTO_TEST_CASE(every_number_has_the_slope_of_what_it_changes) {
 BOOST_AUTO_TEST_CASE(without_attention_before_it_is_a_layer_head) {
     head learned = head_of<double>();
     head_options of_layer{.rank = 2, .layer_rank = 2};
-    layer_head<dense_base<double>> layer(
+    layer_head<dense_weight_matrix<double>> layer(
         layer_of_waves<double>(width, attended, inner, norm_weight), testing::base_of_waves<double>(classes, width, 0),
         {.layer = 4, .vocabulary_size = classes, .norm_weight = norm_weight}, of_layer);
     move(learned);
     layer.assign(learned.values().head(layer.values().size()));
     const columns<double> states = 2 * some_numbers(width, 3, 0.1);
     const auto made = learned.forward(states);
-    columns<double> taps(attended + width, 3);
-    taps << made.attention.attended, states;
-    BOOST_TEST((made.logits - layer.forward(taps).logits).isZero(1e-12));
+    columns<double> layer_inputs(attended + width, 3);
+    layer_inputs << made.attention.attended, states;
+    BOOST_TEST((made.logits - layer.forward(layer_inputs).logits).isZero(1e-12));
     BOOST_TEST(learned.layer() == 3U);
     BOOST_TEST(learned.alpha() == layer.alpha());
     BOOST_TEST(learned.hidden_size() == width);
@@ -150,8 +150,8 @@ BOOST_AUTO_TEST_CASE(rows_of_a_sequence_are_those_of_a_forward_also_after_an_upd
             BOOST_TEST(learned.length(sequence) == length);
             BOOST_TEST(learned.states(sequence).size() == length * width);
             asked_rows asked;
-            asked.texts = {text};
-            asked.text = {0};
+            asked.sequences = {text};
+            asked.sequence = {0};
             asked.position = {length - 1};
             const auto expected = logits_of(learned, asked);
             std::vector<float> row(classes);
@@ -229,7 +229,7 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_is_refused_with_both_values) {
 
 constexpr std::size_t vocabulary = 3;
 const std::vector<token> prompt{2, 0, 1};
-using small_head = attending_head<dense_base<float>>;
+using small_head = attending_head<dense_weight_matrix<float>>;
 
 small_head new_head() {
     attending_options chosen{head_options{.rank = 1, .layer_rank = 1}};
@@ -246,7 +246,8 @@ void keeps(const Criterion& criterion, const decode::options& chosen, const auto
     const testing::split_mock target(testing::hashed_model(vocabulary, 5));
     const auto found = testing::law_while_an_exit_learns(prompt, chosen, new_head, target, criterion);
     BOOST_TEST(found.changed > found.rounds / 2);
-    BOOST_TEST(testing::total_variation(testing::law_of(plainly(target), prompt, chosen), found.texts) < 1e-12);
+    BOOST_TEST(testing::total_variation(testing::text_distribution_of(plainly(target), prompt, chosen), found.texts) <
+               1e-12);
     BOOST_TEST(found.texts.total() == 1, boost::test_tools::tolerance(1e-12));
 }
 

@@ -9,8 +9,8 @@
 #include "augur/train/draft_heads.hpp"
 #include "augur/train/learner.hpp"
 #include "train/files.hpp"
+#include "train/gradients.hpp"
 #include "train/refuses.hpp"
-#include "train/slopes.hpp"
 #include "train/teacher.hpp"
 
 BOOST_AUTO_TEST_SUITE(train_checkpoint)
@@ -134,9 +134,9 @@ BOOST_AUTO_TEST_CASE(a_head_of_another_kind_is_refused) {
     refused([](auto& c) { c.second.conservativeResize(3); }, "numbers: 3, but here it is");
     kept.options.seed = 99;
     kept.check(head);
-    using small_head = exit_head<dense_base<float>>;
+    using small_head = exit_head<dense_weight_matrix<float>>;
     const auto pruned = [](const std::vector<token>& tokens) {
-        return small_head(dense_base<float>(std::vector<float>(6, 1), 2, 3),
+        return small_head(dense_weight_matrix<float>(std::vector<float>(6, 1), 2, 3),
                           {.layer = 1, .vocabulary_size = 9, .tokens = tokens}, {.rank = 1});
     };
     checkpoint<float> few;
@@ -151,7 +151,8 @@ BOOST_AUTO_TEST_CASE(draft_heads_have_files_of_their_own) {
     const testing::scratch_folder folder;
     const std::vector<float> W(9 * 5, 0.5F);
     const auto embed = [](token, std::span<float>) {};
-    draft_heads heads(dense_base<float>(W, 9, 5), {.vocabulary_size = 9}, {.heads = 2, .see_tokens = true}, embed);
+    draft_heads heads(dense_weight_matrix<float>(W, 9, 5), {.vocabulary_size = 9}, {.heads = 2, .see_tokens = true},
+                      embed);
     checkpoint<float, heads_options> kept;
     kept.options = heads.options();
     kept.values = kept.first = kept.second = vector<float>::LinSpaced(heads.values().size(), 0, 1);

@@ -21,7 +21,7 @@ diagnostics calm() {
 
 BOOST_AUTO_TEST_CASE(a_line_is_one_object) {
     diagnostics d = calm();
-    d.slope_norm = std::numeric_limits<double>::quiet_NaN();
+    d.gradient_norm = std::numeric_limits<double>::quiet_NaN();
     std::ostringstream out;
     out.precision(3);
     write_json(out, d);

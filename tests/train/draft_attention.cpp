@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "train/layer_numbers.hpp"
+#include "train/gradients.hpp"
+#include "train/layer_parameters.hpp"
 #include "train/refuses.hpp"
-#include "train/slopes.hpp"
 
 BOOST_AUTO_TEST_SUITE(train_draft_attention)
 using namespace augur;
@@ -21,7 +21,7 @@ constexpr std::size_t width = 5, heads = 4, key_heads = 2, head_size = 3, rank =
 constexpr double epsilon = 1e-3;
 const std::vector<float> norm_weight{1.25F, 0.5F, -0.75F, 2.0F, 1.0F};
 const std::vector<double> frequencies{0.7};  // the third number of a head does not turn
-using base = dense_base<double>;
+using base = dense_weight_matrix<double>;
 using attention = draft_attention<base>;
 
 /// Two texts, of four positions and of three.
@@ -128,23 +128,24 @@ BOOST_AUTO_TEST_CASE(updates_are_those_of_the_three_matrices) {
     BOOST_TEST(largest_difference(made, parts()) > 1e-2);
 }
 
-BOOST_AUTO_TEST_CASE(every_number_has_the_slope_of_what_it_changes_in_its_own_position_and_in_those_before) {
+BOOST_AUTO_TEST_CASE(every_number_has_the_gradient_of_what_it_changes_in_its_own_position_and_in_those_before) {
     const auto layer = new_attention();
     const auto values = moved_values(layer);
     const columns<double> wanted = some_numbers(heads * head_size, detail::index(rows.size()), 0.9);
     const auto made = layer.forward(values, states, positions, rows);
-    vector<double> slope = vector<double>::Zero(values.size());
-    layer.backward(values, made, 2 * made.attended.cwiseProduct(wanted), slope);
+    vector<double> gradient = vector<double>::Zero(values.size());
+    layer.backward(values, made, 2 * made.attended.cwiseProduct(wanted), gradient);
     const auto expected = testing::differences(
         [&](const Eigen::VectorXd& at) {
             return (layer.forward(at, states, positions, rows).attended.array().square() * wanted.array()).sum();
         },
         values);
-    BOOST_TEST(slope.head(before).isZero(0));
+    BOOST_TEST(gradient.head(before).isZero(0));
     for (const head_block& part : layer.blocks()) {
         const auto at = detail::index(part.offset), size = detail::index(part.size());
         BOOST_TEST(expected.segment(at, size).cwiseAbs().maxCoeff() > 1e-3);
-        BOOST_TEST(testing::relative_difference(slope.segment(at, size), expected.segment(at, size)) < 1e-6, part.name);
+        BOOST_TEST(testing::relative_difference(gradient.segment(at, size), expected.segment(at, size)) < 1e-6,
+                   part.name);
     }
 }
 
@@ -158,29 +159,29 @@ BOOST_AUTO_TEST_CASE(a_sequence_attends_as_a_forward_does_however_it_was_filled)
     const auto values = moved_values(layer);
     const columns<double> rounded = states.cast<float>().cast<double>();
     const auto expected = layer.forward(values, rounded, positions, rows).attended;
-    const auto tap_of = [&](auto& sequence) { return layer.tap(values, 1, sequence); };
-    const auto is_row = [&](const columns<double>& tap, Eigen::Index row, Eigen::Index state) {
-        return (tap.topRows(heads * head_size) - expected.col(row)).isZero(1e-12) &&
-               (tap.bottomRows(width) - rounded.col(state)).isZero(0);
+    const auto layer_input_of = [&](auto& sequence) { return layer.layer_input(values, 1, sequence); };
+    const auto is_row = [&](const columns<double>& layer_input, Eigen::Index row, Eigen::Index state) {
+        return (layer_input.topRows(heads * head_size) - expected.col(row)).isZero(1e-12) &&
+               (layer_input.bottomRows(width) - rounded.col(state)).isZero(0);
     };
     attention::sequence whole, one_by_one;
     layer.append(values, 1, whole, text_of(0, 4));
-    BOOST_TEST(is_row(tap_of(whole), 0, 3));
+    BOOST_TEST(is_row(layer_input_of(whole), 0, 3));
     for (std::size_t at = 0; at < 4; ++at) {
         layer.append(values, 1, one_by_one, text_of(at, 1));
-        if (at == 0) BOOST_TEST(is_row(tap_of(one_by_one), 2, 0));
-        if (at == 2) BOOST_TEST(is_row(tap_of(one_by_one), 3, 2));
+        if (at == 0) BOOST_TEST(is_row(layer_input_of(one_by_one), 2, 0));
+        if (at == 2) BOOST_TEST(is_row(layer_input_of(one_by_one), 3, 2));
     }
-    BOOST_TEST(is_row(tap_of(one_by_one), 0, 3));
+    BOOST_TEST(is_row(layer_input_of(one_by_one), 0, 3));
     layer.truncate(whole, 1);
     BOOST_TEST(layer.length(whole) == 1U);
-    BOOST_TEST(is_row(tap_of(whole), 2, 0));
+    BOOST_TEST(is_row(layer_input_of(whole), 2, 0));
     layer.append(values, 1, whole, text_of(1, 2));
-    BOOST_TEST(is_row(tap_of(whole), 3, 2));
+    BOOST_TEST(is_row(layer_input_of(whole), 3, 2));
     layer.truncate(whole, 0);
-    BOOST_TEST(testing::refuses([&] { tap_of(whole); }, "attends to nothing"));
+    BOOST_TEST(testing::refuses([&] { layer_input_of(whole); }, "attends to nothing"));
     layer.append(values, 1, whole, text_of(4, 3));
-    BOOST_TEST(is_row(tap_of(whole), 1, 6));
+    BOOST_TEST(is_row(layer_input_of(whole), 1, 6));
 }
 
 BOOST_AUTO_TEST_CASE(keys_and_values_follow_the_updates) {
@@ -190,9 +191,9 @@ BOOST_AUTO_TEST_CASE(keys_and_values_follow_the_updates) {
     layer.append(first, 1, kept, text_of(0, 3));
     layer.append(then, 2, kept, text_of(3, 1));
     layer.append(then, 2, fresh, text_of(0, 4));
-    BOOST_TEST((layer.tap(then, 2, kept) - layer.tap(then, 2, fresh)).isZero(1e-12));
-    BOOST_TEST((layer.tap(first, 1, fresh) - layer.tap(first, 1, kept)).isZero(1e-12));
-    BOOST_TEST(!(layer.tap(then, 2, kept) - layer.tap(first, 1, fresh)).isZero(1e-3));
+    BOOST_TEST((layer.layer_input(then, 2, kept) - layer.layer_input(then, 2, fresh)).isZero(1e-12));
+    BOOST_TEST((layer.layer_input(first, 1, fresh) - layer.layer_input(first, 1, kept)).isZero(1e-12));
+    BOOST_TEST(!(layer.layer_input(then, 2, kept) - layer.layer_input(first, 1, fresh)).isZero(1e-3));
 }
 
 BOOST_AUTO_TEST_CASE(equal_seeds_equal_numbers_and_no_two_matrices_the_same) {

@@ -9,17 +9,17 @@
 #include "augur/draft/head_tree.hpp"
 #include "augur/draft/heads.hpp"
 #include "augur/train/learner.hpp"
+#include "train/gradients.hpp"
 #include "train/refuses.hpp"
-#include "train/slopes.hpp"
 
 BOOST_AUTO_TEST_SUITE(train_draft_heads)
 using namespace augur;
 using namespace augur::train;
 using testing::refuses;
 
-using heads = draft_heads<dense_base<double>>;
-using light = draft_heads<dense_base<float>>;
-static_assert(Teachable<heads> && DraftHeads<heads> && SaysWhatHeadsSee<heads> && Teachable<light>);
+using heads = draft_heads<dense_weight_matrix<double>>;
+using light = draft_heads<dense_weight_matrix<float>>;
+static_assert(Trainable<heads> && DraftHeads<heads> && SaysWhatHeadsSee<heads> && Trainable<light>);
 static_assert(!CanBeClamped<heads>);
 
 constexpr std::size_t vocabulary = 7, width = 4, count = 3;
@@ -30,7 +30,7 @@ void embed(token id, std::span<double> out) {
 heads new_heads(bool see_tokens, std::vector<token> tokens = {}) {
     const std::size_t classes = tokens.empty() ? vocabulary : tokens.size();
     const matrix<double> W = testing::some_numbers(detail::index(classes), width, 0.2);
-    heads made(dense_base<double>(std::vector<double>(W.data(), W.data() + W.size()), classes, width),
+    heads made(dense_weight_matrix<double>(std::vector<double>(W.data(), W.data() + W.size()), classes, width),
                {.vocabulary_size = vocabulary, .tokens = tokens}, {.heads = count, .see_tokens = see_tokens}, embed);
     made.assign(testing::some_numbers(made.values().size(), 1, 0.9));
     return made;
@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(rows_are_those_of_the_definition) {
             }
             const auto row = made.row(workspace, state, std::span(after).first(head + 1), head);
             BOOST_REQUIRE(row.size() == vocabulary);
-            const matrix<double> W = made.base().dense();
+            const matrix<double> W = made.weight_matrix().dense();
             for (std::size_t id = 0; id < vocabulary; ++id) {
                 const auto place = std::find(made.tokens().begin(), made.tokens().end(), static_cast<token>(id));
                 if (place == made.tokens().end()) {
@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(rows_are_those_of_the_definition) {
 
 BOOST_AUTO_TEST_CASE(they_start_as_the_models_own_head) {
     const std::vector<float> W(vocabulary * width, 0.5F), state{1, 2, 3, 4};
-    const light made(dense_base<float>(W, vocabulary, width), {.vocabulary_size = vocabulary}, {.heads = 2});
+    const light made(dense_weight_matrix<float>(W, vocabulary, width), {.vocabulary_size = vocabulary}, {.heads = 2});
     auto workspace = made.make_workspace();
     const std::vector<token> after{3, 4};
     for (std::size_t head = 0; head < 2; ++head) {
@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE(they_start_as_the_models_own_head) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(every_number_has_the_slope_of_what_it_changes) {
+BOOST_AUTO_TEST_CASE(every_number_has_the_gradient_of_what_it_changes) {
     for (const bool see_tokens : {false, true}) {
         for (const std::vector<token>& tokens : {std::vector<token>{}, std::vector<token>{5, 1, 2}}) {
             heads made = new_heads(see_tokens, tokens);
@@ -111,14 +111,14 @@ BOOST_AUTO_TEST_CASE(every_number_has_the_slope_of_what_it_changes) {
                 moved.assign(at);
                 return moved.forward(states, asked).logits.array().sin().matrix().cwiseProduct(weights).sum();
             };
-            const Eigen::MatrixXd by_logit = first.logits.array().cos().matrix().cwiseProduct(weights);
-            const auto slope = made.backward(first, by_logit);
+            const Eigen::MatrixXd grad_logits = first.logits.array().cos().matrix().cwiseProduct(weights);
+            const auto gradient = made.backward(first, grad_logits);
             const auto expected = testing::differences(loss, made.values());
-            BOOST_TEST(testing::relative_difference(slope, expected) < 1e-6);
+            BOOST_TEST(testing::relative_difference(gradient, expected) < 1e-6);
             for (const auto& part : made.blocks()) {
                 const auto of = expected.segment(detail::index(part.offset), detail::index(part.size()));
                 BOOST_TEST(of.cwiseAbs().minCoeff() > 0, part.name);
-                BOOST_TEST(testing::relative_difference(train::block(slope, part), of) < 1e-6, part.name);
+                BOOST_TEST(testing::relative_difference(train::block(gradient, part), of) < 1e-6, part.name);
             }
         }
     }
@@ -128,38 +128,39 @@ BOOST_AUTO_TEST_CASE(a_head_that_was_not_asked_does_not_move) {
     const heads made = new_heads(true);
     const asked_rows asked{{1, 1}, std::vector<token>(2 * count, 3)};
     const auto pass = made.forward(states.leftCols(2), asked);
-    const auto slope = made.backward(pass, Eigen::MatrixXd::Ones(vocabulary, 2));
+    const auto gradient = made.backward(pass, Eigen::MatrixXd::Ones(vocabulary, 2));
     for (std::size_t head = 0; head < count; ++head) {
-        BOOST_TEST((train::block(slope, made.layout().weights[head]).norm() > 0) == (head == 1));
-        BOOST_TEST((train::block(slope, made.layout().biases[head]).norm() > 0) == (head == 1));
+        BOOST_TEST((train::block(gradient, made.layout().weights[head]).norm() > 0) == (head == 1));
+        BOOST_TEST((train::block(gradient, made.layout().biases[head]).norm() > 0) == (head == 1));
     }
 }
 
-BOOST_AUTO_TEST_CASE(an_update_goes_against_the_slope_of_the_mean_loss) {
+BOOST_AUTO_TEST_CASE(an_update_goes_against_the_gradient_of_the_mean_loss) {
     heads made = new_heads(true);
-    batch<double> taught{.states = states, .lessons = {}, .spread = 1, .asked = some_rows(made)};
+    batch<double> training_batch{.states = states, .examples = {}, .spread = 1, .asked = some_rows(made)};
     for (std::size_t i = 0; i < 6; ++i) {
-        lesson<double> each;
+        training_example<double> each;
         each.probabilities = {0.05, 0.1, 0.05, 0.2, 0.4, 0.1, 0.1};
         each.top = 4;
-        taught.lessons.push_back(each);
+        training_batch.examples.push_back(each);
     }
     const auto total = [&](const Eigen::VectorXd& at) {
         heads moved = made;
         moved.assign(at);
         losses<double> judge({}, 0);
-        vector<double> slope(vocabulary);
-        const auto logits = moved.forward(taught.states, taught.asked).logits;
+        vector<double> gradient(vocabulary);
+        const auto logits = moved.forward(training_batch.states, training_batch.asked).logits;
         double sum = 0;
-        for (std::size_t i = 0; i < 6; ++i) sum += judge(logits.col(detail::index(i)), taught.lessons[i], slope).total;
+        for (std::size_t i = 0; i < 6; ++i)
+            sum += judge(logits.col(detail::index(i)), training_batch.examples[i], gradient).total;
         return sum / 6;
     };
-    const auto slope = testing::differences(total, made.values());
+    const auto gradient = testing::differences(total, made.values());
     const adam_w_options steps{
         .rate = 0.1, .first_decay = 0, .second_decay = 0, .epsilon = 1, .weight_decay = 0, .warm_up = 0, .clip = 0};
     learner learns(made, {}, steps);
-    BOOST_TEST(learns.update(taught, 0));
-    const Eigen::VectorXd expected = made.values().array() - 0.1 * slope.array() / (slope.array().abs() + 1);
+    BOOST_TEST(learns.update(training_batch, 0));
+    const Eigen::VectorXd expected = made.values().array() - 0.1 * gradient.array() / (gradient.array().abs() + 1);
     BOOST_TEST((learns.head().values() - expected).cwiseAbs().maxCoeff() < 1e-8);
     BOOST_TEST(learns.last().exit_norm == 1);
     BOOST_TEST(learns.last().alpha == 1);
@@ -167,7 +168,7 @@ BOOST_AUTO_TEST_CASE(an_update_goes_against_the_slope_of_the_mean_loss) {
 
 BOOST_AUTO_TEST_CASE(what_does_not_fit_is_refused_with_both_values) {
     const auto base = [](std::size_t classes) {
-        return dense_base<double>(std::vector<double>(classes * width, 1), classes, width);
+        return dense_weight_matrix<double>(std::vector<double>(classes * width, 1), classes, width);
     };
     const auto made = [&](std::size_t classes, const heads_options& chosen, heads::embedding_type embedding = {},
                           std::vector<token> tokens = {}) {
@@ -187,8 +188,8 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_is_refused_with_both_values) {
     BOOST_TEST(refuses([&] { other.swap(fewer); }, "cannot swap"));
     // As many numbers, but not of as many heads.
     const auto of_width = [](std::size_t size, std::size_t several) {
-        return heads(dense_base<double>(std::vector<double>(size * size, 1.0), size, size), {.vocabulary_size = size},
-                     {.heads = several});
+        return heads(dense_weight_matrix<double>(std::vector<double>(size * size, 1.0), size, size),
+                     {.vocabulary_size = size}, {.heads = several});
     };
     heads narrow = of_width(1, 3), wide = of_width(2, 1);
     BOOST_TEST_REQUIRE(narrow.values().size() == wide.values().size());

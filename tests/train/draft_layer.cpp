@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "train/layer_numbers.hpp"
+#include "train/gradients.hpp"
+#include "train/layer_parameters.hpp"
 #include "train/refuses.hpp"
-#include "train/slopes.hpp"
 
 BOOST_AUTO_TEST_SUITE(train_draft_layer)
 using namespace augur;
@@ -19,9 +19,9 @@ using testing::some_numbers;
 constexpr std::size_t width = 4, attended = 6, inner = 5, samples = 3, rank = 2, before = 7;
 constexpr double epsilon = 1e-3;
 const std::vector<float> norm_weight{1.25F, 0.5F, -0.75F, 2.0F};
-using layer_type = draft_layer<dense_base<double>>;
+using layer_type = draft_layer<dense_weight_matrix<double>>;
 
-const columns<double> taps = 2 * some_numbers(attended + width, samples, 0.1);
+const columns<double> layer_inputs = 2 * some_numbers(attended + width, samples, 0.1);
 
 layer_type new_layer() {
     return {layer_of_waves<double>(width, attended, inner, norm_weight), rank, epsilon, before};
@@ -36,11 +36,11 @@ BOOST_AUTO_TEST_CASE(it_starts_as_the_layer_of_the_model) {
     const auto layer = new_layer();
     const auto values = first_values(layer);
     BOOST_TEST((values.head(before).array() == 9.0).all());  // somebody else's
-    const auto made = layer.forward(values, taps).state;
-    for (Eigen::Index i = 0; i < taps.cols(); ++i) {
+    const auto made = layer.forward(values, layer_inputs).state;
+    for (Eigen::Index i = 0; i < layer_inputs.cols(); ++i) {
         const auto expected =
             testing::layer_by_hand(layer_of_waves<double>(width, attended, inner, norm_weight),
-                                   std::span<const double>(taps.col(i).data(), attended + width), epsilon);
+                                   std::span<const double>(layer_inputs.col(i).data(), attended + width), epsilon);
         for (std::size_t k = 0; k < width; ++k) BOOST_TEST(std::abs(made(detail::index(k), i) - expected[k]) < 1e-12);
     }
 }
@@ -57,32 +57,33 @@ BOOST_AUTO_TEST_CASE(updates_are_those_of_the_four_matrices) {
         *each = {std::vector<double>(whole.data(), whole.data() + whole.size()), each->classes(), each->width()};
         at += 2;
     }
-    const auto made = layer.forward(values, taps).state;
-    for (Eigen::Index i = 0; i < taps.cols(); ++i) {
-        const auto expected =
-            testing::layer_by_hand(changed, std::span<const double>(taps.col(i).data(), attended + width), epsilon);
+    const auto made = layer.forward(values, layer_inputs).state;
+    for (Eigen::Index i = 0; i < layer_inputs.cols(); ++i) {
+        const auto expected = testing::layer_by_hand(
+            changed, std::span<const double>(layer_inputs.col(i).data(), attended + width), epsilon);
         for (std::size_t k = 0; k < width; ++k) BOOST_TEST(std::abs(made(detail::index(k), i) - expected[k]) < 1e-12);
     }
 }
 
-BOOST_AUTO_TEST_CASE(every_number_has_the_slope_of_what_it_changes) {
+BOOST_AUTO_TEST_CASE(every_number_has_the_gradient_of_what_it_changes) {
     const auto layer = new_layer();
     vector<double> values = first_values(layer);
     values.tail(detail::index(layer.size())) += 0.3 * some_numbers(detail::index(layer.size()), 1, 0.7);
     const columns<double> wanted = some_numbers(width, samples, 0.9);
-    const auto made = layer.forward(values, taps);
-    vector<double> slope = vector<double>::Zero(values.size());
-    layer.backward(values, made, 2 * made.state.cwiseProduct(wanted), slope);
+    const auto made = layer.forward(values, layer_inputs);
+    vector<double> gradient = vector<double>::Zero(values.size());
+    layer.backward(values, made, 2 * made.state.cwiseProduct(wanted), gradient);
     const auto expected = testing::differences(
         [&](const Eigen::VectorXd& at) {
-            return (layer.forward(at, taps).state.array().square() * wanted.array()).sum();
+            return (layer.forward(at, layer_inputs).state.array().square() * wanted.array()).sum();
         },
         values);
-    BOOST_TEST(slope.head(before).isZero(0));
+    BOOST_TEST(gradient.head(before).isZero(0));
     for (const head_block& part : layer.blocks()) {
         const auto at = detail::index(part.offset), size = detail::index(part.size());
         BOOST_TEST(expected.segment(at, size).cwiseAbs().maxCoeff() > 1e-3);
-        BOOST_TEST(testing::relative_difference(slope.segment(at, size), expected.segment(at, size)) < 1e-6, part.name);
+        BOOST_TEST(testing::relative_difference(gradient.segment(at, size), expected.segment(at, size)) < 1e-6,
+                   part.name);
     }
 }
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "train/gradients.hpp"
 #include "train/refuses.hpp"
-#include "train/slopes.hpp"
 
 BOOST_AUTO_TEST_SUITE(train_exit_head)
 using namespace augur;
@@ -27,12 +27,12 @@ std::vector<Scalar> weights_of_base() {
     return made;
 }
 template <class Scalar>
-exit_head<dense_base<Scalar>> head_of(const head_options& chosen = {}) {
-    return {dense_base<Scalar>(weights_of_base<Scalar>(), classes, width),
+exit_head<dense_weight_matrix<Scalar>> head_of(const head_options& chosen = {}) {
+    return {dense_weight_matrix<Scalar>(weights_of_base<Scalar>(), classes, width),
             {.layer = 4, .vocabulary_size = classes, .norm_weight = norm_weight},
             chosen};
 }
-using head = exit_head<dense_base<double>>;
+using head = exit_head<dense_weight_matrix<double>>;
 
 /// Numbers as they may be after some learning.
 template <class Head>
@@ -45,7 +45,7 @@ void move(Head& of, double by = 0.3) {
 const columns<double> states = 2 * some_numbers(width, samples, 0.1);
 const columns<double> wanted = some_numbers(classes, samples, 0.9);
 
-/// Something of logits whose slope is not constant.
+/// Something of logits whose gradient is not constant.
 double value_of(const head& of) {
     return (of.forward(states).logits.array().square() * wanted.array()).sum();
 }
@@ -78,14 +78,14 @@ std::string described(const head_options& of) {
            std::string(name_of(of.update)) + (of.weight_norm ? " weight_norm" : "") + (of.bias ? " bias" : "");
 }
 
-BOOST_AUTO_TEST_CASE(every_number_has_the_slope_of_what_it_changes) {
+BOOST_AUTO_TEST_CASE(every_number_has_the_gradient_of_what_it_changes) {
     std::size_t blocks = 0;
     for (const auto& chosen : every_head()) {
         head learned = head_of<double>(chosen);
         move(learned);
         if (learned.values().size() == 0) continue;
         const auto made = learned.forward(states);
-        const auto slope = learned.backward(made, 2 * made.logits.cwiseProduct(wanted));
+        const auto gradient = learned.backward(made, 2 * made.logits.cwiseProduct(wanted));
         const auto expected = differences(
             [&](const Eigen::VectorXd& at) {
                 learned.assign(at);
@@ -97,9 +97,9 @@ BOOST_AUTO_TEST_CASE(every_number_has_the_slope_of_what_it_changes) {
             ++blocks;
             const Eigen::VectorXd own = expected.segment(detail::index(part.offset), detail::index(part.size()));
             BOOST_TEST(own.cwiseAbs().maxCoeff() > 1e-3);
-            BOOST_TEST(
-                relative_difference(slope.segment(detail::index(part.offset), detail::index(part.size())), own) < 1e-6,
-                described(chosen) << ": " << part.name);
+            BOOST_TEST(relative_difference(gradient.segment(detail::index(part.offset), detail::index(part.size())),
+                                           own) < 1e-6,
+                       described(chosen) << ": " << part.name);
         }
     }
     BOOST_TEST(blocks > 300U);
@@ -149,7 +149,7 @@ BOOST_AUTO_TEST_CASE(rows_are_those_of_a_forward_in_any_company) {
 }
 
 BOOST_AUTO_TEST_CASE(a_pruned_head_has_logits_for_its_tokens_only) {
-    const dense_base<float> base(weights_of_base<float>(), classes, width);
+    const dense_weight_matrix<float> base(weights_of_base<float>(), classes, width);
     const std::vector<token> tokens{7, 1, 4};
     const head_place place{.layer = 2, .vocabulary_size = classes, .norm_weight = norm_weight, .tokens = tokens};
     const exit_head pruned(base.selected(tokens), place, {.rank = 2});
@@ -200,7 +200,7 @@ BOOST_AUTO_TEST_CASE(heads_of_one_kind_change_places) {
 }
 
 BOOST_AUTO_TEST_CASE(what_does_not_fit_is_refused_with_both_values) {
-    const dense_base<float> base(weights_of_base<float>(), classes, width);
+    const dense_weight_matrix<float> base(weights_of_base<float>(), classes, width);
     const auto refused = [&](const head_place& place, const head_options& chosen, const std::string& said) {
         BOOST_TEST(testing::refuses([&] { exit_head(base, place, chosen); }, said), said);
     };

@@ -6,7 +6,7 @@
 
 #include "augur/train/draft_heads.hpp"
 #include "augur/train/exit_head.hpp"
-#include "train/slopes.hpp"
+#include "train/gradients.hpp"
 
 BOOST_AUTO_TEST_SUITE(train_head_clamp)
 using namespace augur;
@@ -14,18 +14,18 @@ using namespace augur::train;
 using testing::some_numbers;
 
 constexpr std::size_t classes = 9, width = 5;
-using head = exit_head<dense_base<double>>;
-static_assert(CanBeClamped<head> && !CanBeClamped<draft_heads<dense_base<double>>>);
+using head = exit_head<dense_weight_matrix<double>>;
+static_assert(CanBeClamped<head> && !CanBeClamped<draft_heads<dense_weight_matrix<double>>>);
 const auto close = boost::test_tools::tolerance(1e-10);
 
 head head_of(const head_options& chosen) {
     const matrix<double> W = some_numbers(classes, width, 0.4);
-    return {dense_base<double>(std::vector<double>(W.data(), W.data() + W.size()), classes, width),
+    return {dense_weight_matrix<double>(std::vector<double>(W.data(), W.data() + W.size()), classes, width),
             {.layer = 4, .vocabulary_size = classes},
             chosen};
 }
 double base_square(const head& of) {
-    return of.base().row_squares().sum();
+    return of.weight_matrix().row_squares().sum();
 }
 /// Everything but norm and scale changes.
 void move(head& of, double by) {
@@ -38,7 +38,7 @@ void move(head& of, double by) {
 Eigen::MatrixXd whole(const head& of) {
     const auto& l = of.layout();
     if (of.options().update == update_kind::full) return matrix_of(of.values(), l.full);
-    const Eigen::MatrixXd W = of.base().dense();
+    const Eigen::MatrixXd W = of.weight_matrix().dense();
     if (of.options().update == update_kind::none) return W;
     const Eigen::MatrixXd change = matrix_of(of.values(), l.up) * matrix_of(of.values(), l.down);
     return of.options().update == update_kind::state ? Eigen::MatrixXd(W + W * change) : Eigen::MatrixXd(W + change);
@@ -52,7 +52,7 @@ BOOST_AUTO_TEST_CASE(the_norms_are_those_of_the_whole_matrix) {
             const head_norms found = norms_of(learned, base_square(learned));
             BOOST_TEST(std::sqrt(found.square()) == whole(learned).norm(), close);
             if (update == update_kind::full) continue;  // which is all update
-            const Eigen::MatrixXd W = learned.base().dense(), change = whole(learned) - W;
+            const Eigen::MatrixXd W = learned.weight_matrix().dense(), change = whole(learned) - W;
             BOOST_TEST(found.base == W.squaredNorm(), close);
             BOOST_TEST(std::abs(found.mixed - W.cwiseProduct(change).sum()) < 1e-9);
             BOOST_TEST(std::abs(found.update - change.squaredNorm()) < 1e-9);
@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_CASE(a_clamp_bounds_the_whole_matrix) {
         const double square = base_square(learned);
         BOOST_TEST(!clamp(learned, square));
         move(learned, 4);
-        const Eigen::MatrixXd before = whole(learned), W = learned.base().dense();
+        const Eigen::MatrixXd before = whole(learned), W = learned.weight_matrix().dense();
         BOOST_TEST(before.norm() > 1.5 * W.norm());
         BOOST_TEST(clamp(learned, square));
         const Eigen::MatrixXd after = whole(learned);

@@ -24,7 +24,7 @@ using namespace augur;
 using namespace augur::train;
 using testing::few_tokens;
 using testing::wild_steps;
-using heads_type = draft_heads<dense_base<float>>;
+using heads_type = draft_heads<dense_weight_matrix<float>>;
 
 const std::vector<token> prompt{2, 0, 1};
 
@@ -34,7 +34,7 @@ heads_type new_heads(std::size_t size, bool see_tokens, std::size_t count = 2) {
     };
     return {testing::identity_base(size), {.vocabulary_size = size}, {.heads = count, .see_tokens = see_tokens}, embed};
 }
-/// The law of texts while heads, made anew for each path, learn from the path's own rounds.
+/// The distribution of texts while heads, made anew for each path, learn from the path's own rounds.
 template <class Target, class Compose>
 testing::seen_while_learning law_of_heads(const Target& target, bool see_tokens, const Compose& compose,
                                           const decode::options& chosen) {
@@ -56,8 +56,9 @@ BOOST_AUTO_TEST_CASE(the_targets_distribution_is_kept_with_heads_that_change_aft
     const auto keeps = [&](const auto& criterion, const decode::options& chosen, bool see_tokens) {
         const auto found = law_of_heads(target, see_tokens, chains(target, criterion), chosen);
         BOOST_TEST(found.changed == found.rounds);
-        BOOST_TEST(testing::total_variation(testing::law_of(testing::plain_sampling(target), prompt, chosen),
-                                            found.texts) < 1e-12);
+        BOOST_TEST(testing::total_variation(
+                       testing::text_distribution_of(testing::plain_sampling(target), prompt, chosen), found.texts) <
+                   1e-12);
         BOOST_TEST(found.texts.total() == 1, boost::test_tools::tolerance(1e-12));
     };
     for (const bool see_tokens : {false, true}) {
@@ -72,11 +73,13 @@ BOOST_AUTO_TEST_CASE(the_seeded_and_the_greedy_text_are_kept_with_heads_that_cha
     const auto chosen = few_tokens();
     const auto coupled = law_of_heads(target, true, chains(target, accept::coupled{}), chosen);
     BOOST_TEST(coupled.changed == coupled.rounds);
-    BOOST_TEST(testing::total_variation(testing::law_of(plain(target), prompt, chosen), coupled.texts) < 1e-12);
+    BOOST_TEST(testing::total_variation(testing::text_distribution_of(plain(target), prompt, chosen), coupled.texts) <
+               1e-12);
     const auto greedy = few_tokens({.temperature = {0}}, 40);
     const auto exact = law_of_heads(target, true, chains(target, accept::exact{}), greedy);
     BOOST_TEST(exact.texts.probability.size() == 1U);
-    BOOST_TEST(testing::total_variation(testing::law_of(plain(target), prompt, greedy), exact.texts) < 1e-12);
+    BOOST_TEST(testing::total_variation(testing::text_distribution_of(plain(target), prompt, greedy), exact.texts) <
+               1e-12);
     BOOST_TEST(exact.changed == exact.rounds);
 }
 
@@ -89,8 +92,8 @@ BOOST_AUTO_TEST_CASE(heads_that_draft_trees_learn_too) {
     const auto chosen = few_tokens();
     const auto found = law_of_heads(target, true, trees, chosen);
     BOOST_TEST(found.changed == found.rounds);
-    BOOST_TEST(testing::total_variation(testing::law_of(testing::plain_sampling(target), prompt, chosen), found.texts) <
-               1e-12);
+    BOOST_TEST(testing::total_variation(testing::text_distribution_of(testing::plain_sampling(target), prompt, chosen),
+                                        found.texts) < 1e-12);
 }
 
 /// Keeps what a watcher shows.
@@ -241,8 +244,8 @@ BOOST_AUTO_TEST_CASE(states_before_a_round_that_was_not_watched_are_of_no_use) {
         if (round % 3 == 0) continue;
         const auto is_of_first = [](const auto& each) { return each.of.head == 0; };
         const auto first = shown.samples.begin() + static_cast<std::ptrdiff_t>(from);
-        const auto taught = std::count_if(first, shown.samples.end(), is_of_first);
-        BOOST_TEST(taught == static_cast<std::ptrdiff_t>(s.committed.size() - length));  // no state is missing
+        const auto training_batch = std::count_if(first, shown.samples.end(), is_of_first);
+        BOOST_TEST(training_batch == static_cast<std::ptrdiff_t>(s.committed.size() - length));  // no state is missing
     }
     BOOST_TEST(shown.samples.size() > 10U);
     auto fresh = target.make_sequence();

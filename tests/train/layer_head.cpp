@@ -20,9 +20,9 @@
 #include "augur/train/head_clamp.hpp"
 #include "augur/train/watcher.hpp"
 #include "train/files.hpp"
-#include "train/layer_numbers.hpp"
+#include "train/gradients.hpp"
+#include "train/layer_parameters.hpp"
 #include "train/refuses.hpp"
-#include "train/slopes.hpp"
 #include "train/while_learning.hpp"
 
 BOOST_AUTO_TEST_SUITE(train_layer_head)
@@ -34,10 +34,10 @@ using testing::some_numbers;
 
 constexpr std::size_t classes = 9, width = 5, attended = 4, inner = 6, samples = 3;
 const std::vector<float> norm_weight{1.25F, 0.5F, -0.75F, 2.0F, 1.0F};
-const columns<double> taps = 2 * some_numbers(attended + width, samples, 0.1);
+const columns<double> layer_inputs = 2 * some_numbers(attended + width, samples, 0.1);
 
 template <class Scalar>
-using head_of_scalar = layer_head<dense_base<Scalar>>;
+using head_of_scalar = layer_head<dense_weight_matrix<Scalar>>;
 template <class Scalar>
 head_of_scalar<Scalar> head_of(head_options chosen = {}) {
     if (chosen.layer_rank == 0) chosen.layer_rank = 2;
@@ -48,8 +48,8 @@ head_of_scalar<Scalar> head_of(head_options chosen = {}) {
             chosen};
 }
 using head = head_of_scalar<double>;
-static_assert(Teachable<head> && draft::ExitHead<head> && CanBeClamped<head> && draft::reads_tap<head>);
-static_assert(!draft::reads_tap<exit_head<dense_base<double>>>);
+static_assert(Trainable<head> && draft::ExitHead<head> && CanBeClamped<head> && draft::reads_layer_input<head>);
+static_assert(!draft::reads_layer_input<exit_head<dense_weight_matrix<double>>>);
 
 template <class Head>
 void move(Head& of, double by = 0.3) {
@@ -78,18 +78,18 @@ std::vector<head_options> every_head() {
     return all;
 }
 
-BOOST_AUTO_TEST_CASE(every_number_has_the_slope_of_what_it_changes) {
+BOOST_AUTO_TEST_CASE(every_number_has_the_gradient_of_what_it_changes) {
     const columns<double> wanted = some_numbers(classes, samples, 0.9);
     std::size_t blocks = 0;
     for (const auto& chosen : every_head()) {
         head learned = head_of<double>(chosen);
         move(learned);
-        const auto made = learned.forward(taps);
-        const auto slope = learned.backward(made, 2 * made.logits.cwiseProduct(wanted));
+        const auto made = learned.forward(layer_inputs);
+        const auto gradient = learned.backward(made, 2 * made.logits.cwiseProduct(wanted));
         const auto expected = testing::differences(
             [&](const Eigen::VectorXd& at) {
                 learned.assign(at);
-                return (learned.forward(taps).logits.array().square() * wanted.array()).sum();
+                return (learned.forward(layer_inputs).logits.array().square() * wanted.array()).sum();
             },
             learned.values());
         std::size_t covered = 0;
@@ -99,7 +99,7 @@ BOOST_AUTO_TEST_CASE(every_number_has_the_slope_of_what_it_changes) {
             covered += part.size();
             const auto at = detail::index(part.offset), size = detail::index(part.size());
             BOOST_TEST(expected.segment(at, size).cwiseAbs().maxCoeff() > 1e-3);
-            BOOST_TEST(testing::relative_difference(slope.segment(at, size), expected.segment(at, size)) < 1e-6,
+            BOOST_TEST(testing::relative_difference(gradient.segment(at, size), expected.segment(at, size)) < 1e-6,
                        part.name << ", " << name_of(chosen.norm) << ", " << name_of(chosen.update));
         }
         BOOST_TEST(covered == static_cast<std::size_t>(learned.values().size()));
@@ -110,17 +110,17 @@ BOOST_AUTO_TEST_CASE(every_number_has_the_slope_of_what_it_changes) {
 BOOST_AUTO_TEST_CASE(it_starts_as_the_exit_after_the_layer_of_the_model) {
     const auto parts = layer_of_waves<double>(width, attended, inner, norm_weight);
     for (const auto& chosen : every_head()) {
-        const exit_head<dense_base<double>> exit(testing::base_of_waves<double>(classes, width, 0),
-                                                 {.layer = 4, .vocabulary_size = classes, .norm_weight = norm_weight},
-                                                 chosen);
+        const exit_head<dense_weight_matrix<double>> exit(
+            testing::base_of_waves<double>(classes, width, 0),
+            {.layer = 4, .vocabulary_size = classes, .norm_weight = norm_weight}, chosen);
         columns<double> states(width, samples);
-        for (Eigen::Index i = 0; i < taps.cols(); ++i) {
+        for (Eigen::Index i = 0; i < layer_inputs.cols(); ++i) {
             const auto state = testing::layer_by_hand(
-                parts, std::span<const double>(taps.col(i).data(), attended + width), chosen.epsilon);
+                parts, std::span<const double>(layer_inputs.col(i).data(), attended + width), chosen.epsilon);
             states.col(i) = Eigen::Map<const Eigen::VectorXd>(state.data(), width);
         }
         const head learned = head_of<double>(chosen);
-        BOOST_TEST((learned.forward(taps).logits - exit.forward(states).logits).isZero(1e-12));
+        BOOST_TEST((learned.forward(layer_inputs).logits - exit.forward(states).logits).isZero(1e-12));
         BOOST_TEST(learned.alpha() == exit.alpha());
         BOOST_TEST(learned.layer() == 4U);
         BOOST_TEST(learned.hidden_size() == attended + width);
@@ -130,9 +130,9 @@ BOOST_AUTO_TEST_CASE(it_starts_as_the_exit_after_the_layer_of_the_model) {
 BOOST_AUTO_TEST_CASE(rows_are_those_of_a_forward) {
     auto learned = head_of<float>();
     move(learned);
-    const auto together = learned.forward(taps.cast<float>()).logits;
+    const auto together = learned.forward(layer_inputs.cast<float>()).logits;
     for (Eigen::Index i = 0; i < together.cols(); ++i) {
-        const Eigen::VectorXf own = taps.col(i).cast<float>();
+        const Eigen::VectorXf own = layer_inputs.col(i).cast<float>();
         std::vector<float> row(classes);
         learned.row({own.data(), attended + width}, row);
         for (std::size_t k = 0; k < classes; ++k) {
@@ -144,14 +144,14 @@ BOOST_AUTO_TEST_CASE(rows_are_those_of_a_forward) {
 BOOST_AUTO_TEST_CASE(a_pruned_vocabulary_leaves_tokens_out) {
     const std::vector<token> kept{7, 1, 4};
     const auto base = testing::base_of_waves<float>(classes, width, 0);
-    const layer_head<dense_base<float>> pruned(
+    const layer_head<dense_weight_matrix<float>> pruned(
         layer_of_waves<float>(width, attended, inner, norm_weight), base.selected(kept),
         {.layer = 4, .vocabulary_size = classes, .tokens = kept}, {.rank = 2, .layer_rank = 2});
     BOOST_TEST(pruned.tokens().size() == 3U);
     BOOST_TEST(pruned.classes() == 3U);
-    const Eigen::VectorXf tap = taps.col(0).cast<float>();
+    const Eigen::VectorXf layer_input = layer_inputs.col(0).cast<float>();
     std::vector<float> row(classes);
-    pruned.row({tap.data(), attended + width}, row);
+    pruned.row({layer_input.data(), attended + width}, row);
     for (std::size_t i = 0; i < classes; ++i) {
         const bool is_kept = i == 7 || i == 1 || i == 4;
         BOOST_TEST(std::isfinite(row[i]) == is_kept);
@@ -160,12 +160,12 @@ BOOST_AUTO_TEST_CASE(a_pruned_vocabulary_leaves_tokens_out) {
 
 BOOST_AUTO_TEST_CASE(heads_of_one_kind_change_places) {
     head a = head_of<double>(), b = a;
-    const auto before = a.forward(taps).logits;
+    const auto before = a.forward(layer_inputs).logits;
     move(b);
-    const auto moved = b.forward(taps).logits;
+    const auto moved = b.forward(layer_inputs).logits;
     a.swap(b);
-    BOOST_TEST((a.forward(taps).logits - moved).isZero(0));
-    BOOST_TEST((b.forward(taps).logits - before).isZero(0));
+    BOOST_TEST((a.forward(layer_inputs).logits - moved).isZero(0));
+    BOOST_TEST((b.forward(layer_inputs).logits - before).isZero(0));
     BOOST_TEST(!(moved - before).isZero(1e-3));
     head other = head_of<double>({.layer_rank = 3});
     BOOST_CHECK_THROW(a.swap(other), error);
@@ -175,7 +175,7 @@ BOOST_AUTO_TEST_CASE(heads_of_one_kind_change_places) {
 BOOST_AUTO_TEST_CASE(a_clamp_bounds_the_exits_matrix_alone) {
     head learned = head_of<double>({.clamp = 1.5});
     move(learned, 3);
-    const double base = learned.base().row_squares().sum();
+    const double base = learned.weight_matrix().row_squares().sum();
     const auto before = learned.values();
     BOOST_TEST(clamp(learned, base));
     BOOST_TEST(norms_of(learned, base).square() <= 1.5 * 1.5 * base * (1 + 1e-9));
@@ -203,33 +203,33 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_is_refused_with_both_values) {
     const auto base = testing::base_of_waves<float>(classes, 4, 0);
     const head_place place{.layer = 4, .vocabulary_size = classes};
     const auto layer = layer_of_waves<float>(width, attended, inner);
-    using head_type = layer_head<dense_base<float>>;
+    using head_type = layer_head<dense_weight_matrix<float>>;
     BOOST_TEST(testing::refuses([&] { head_type(layer, base, place, {.rank = 2, .layer_rank = 2}); },
                                 "states of 5 numbers, but the head reads 4"));
     const auto whole = testing::base_of_waves<float>(classes, width, 0);
     BOOST_TEST(testing::refuses([&] { head_type(layer, whole, place, {.rank = 2}); }, "layer_rank is 0"));
     BOOST_TEST(testing::refuses([&] { exit_head(whole, place, {.rank = 2, .layer_rank = 2}); }, "layer_rank is 2"));
     const auto learned = head_of<float>();
-    std::vector<float> tap(attended + width), row(classes);
-    learned.row(tap, row);
-    BOOST_CHECK_THROW(learned.row(std::span<const float>(tap).first(width), row), error);
-    BOOST_CHECK_THROW(learned.row(tap, std::span(row).first(8)), error);
+    std::vector<float> layer_input(attended + width), row(classes);
+    learned.row(layer_input, row);
+    BOOST_CHECK_THROW(learned.row(std::span<const float>(layer_input).first(width), row), error);
+    BOOST_CHECK_THROW(learned.row(layer_input, std::span(row).first(8)), error);
 }
 
-/// Its states, taken for taps: the first number is what the layer attended to.
-struct tapped_mock : testing::split_mock {
+/// Its states, taken for layer inputs: the first number is what the layer attended to.
+struct layer_input_mock : testing::split_mock {
     using testing::split_mock::split_mock;
-    std::size_t tap_size() const { return hidden_size(); }
-    logit_row tap(const sequence_type& sequence) const {
+    std::size_t layer_input_size() const { return hidden_size(); }
+    logit_row layer_input(const sequence_type& sequence) const {
         const auto states = hidden(sequence);
         return states[states.size() - 1];
     }
 };
-static_assert(TappedModel<tapped_mock> && !TappedModel<testing::split_mock>);
+static_assert(LayerInputModel<layer_input_mock> && !LayerInputModel<testing::split_mock>);
 
 constexpr std::size_t vocabulary = 3;
 const std::vector<token> prompt{2, 0, 1};
-using small_head = layer_head<dense_base<float>>;
+using small_head = layer_head<dense_weight_matrix<float>>;
 
 small_head new_head() {
     return {layer_of_waves<float>(2, 1, 2),
@@ -238,18 +238,18 @@ small_head new_head() {
             {.rank = 1, .layer_rank = 1}};
 }
 template <class Criterion>
-testing::seen_while_learning learned_law(const tapped_mock& target, Criterion criterion,
+testing::seen_while_learning learned_law(const layer_input_mock& target, Criterion criterion,
                                          const decode::options& chosen) {
     return testing::law_while_an_exit_learns(prompt, chosen, new_head, target, criterion);
 }
 
 template <class Criterion>
 void keeps_the_distribution(const Criterion& criterion, const decode::options& chosen) {
-    const tapped_mock target(testing::hashed_model(vocabulary, 5));
+    const layer_input_mock target(testing::hashed_model(vocabulary, 5));
     const auto found = learned_law(target, criterion, chosen);
     BOOST_TEST(found.changed > found.rounds / 2);
-    BOOST_TEST(testing::total_variation(testing::law_of(testing::plain_sampling(target), prompt, chosen), found.texts) <
-               1e-12);
+    BOOST_TEST(testing::total_variation(testing::text_distribution_of(testing::plain_sampling(target), prompt, chosen),
+                                        found.texts) < 1e-12);
     BOOST_TEST(found.texts.total() == 1, boost::test_tools::tolerance(1e-12));
 }
 
@@ -260,22 +260,24 @@ BOOST_AUTO_TEST_CASE(the_targets_distribution_is_kept_with_a_layer_that_changes_
 }
 
 BOOST_AUTO_TEST_CASE(the_seeded_and_the_greedy_text_are_kept) {
-    const tapped_mock target(testing::hashed_model(vocabulary, 5));
+    const layer_input_mock target(testing::hashed_model(vocabulary, 5));
     const auto chosen = few_tokens();
     const auto coupled = learned_law(target, accept::coupled{}, chosen);
     BOOST_TEST(coupled.changed > coupled.rounds / 2);
-    BOOST_TEST(testing::total_variation(testing::law_of(plain(target), prompt, chosen), coupled.texts) < 1e-12);
+    BOOST_TEST(testing::total_variation(testing::text_distribution_of(plain(target), prompt, chosen), coupled.texts) <
+               1e-12);
     const auto greedy = few_tokens({.temperature = {0}}, 40);
     const auto exact = learned_law(target, accept::exact{}, greedy);
     BOOST_TEST(exact.texts.probability.size() == 1U);
-    BOOST_TEST(testing::total_variation(testing::law_of(plain(target), prompt, greedy), exact.texts) < 1e-12);
+    BOOST_TEST(testing::total_variation(testing::text_distribution_of(plain(target), prompt, greedy), exact.texts) <
+               1e-12);
 }
 
 BOOST_AUTO_TEST_CASE(it_must_fit_the_taps_of_its_target) {
-    const tapped_mock target(testing::hashed_model(4, 5));
+    const layer_input_mock target(testing::hashed_model(4, 5));
     small_head learned = new_head();
-    BOOST_TEST(
-        testing::refuses([&] { draft::check_exit(learned, target); }, "taps of 3 numbers, but the target's have 4"));
+    BOOST_TEST(testing::refuses([&] { draft::check_exit(learned, target); },
+                                "layer inputs of 3 numbers, but the target's have 4"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -11,43 +11,44 @@
 #include <vector>
 
 #include "augur/train/exit_head.hpp"
-#include "train/slopes.hpp"
+#include "train/gradients.hpp"
 
 BOOST_AUTO_TEST_SUITE(train_learner)
 using namespace augur;
 using namespace augur::train;
 
-using head = exit_head<dense_base<double>>;
+using head = exit_head<dense_weight_matrix<double>>;
 constexpr std::size_t classes = 6, width = 4, count = 3;
 
 head new_head(const head_options& chosen = {.rank = 2}) {
     const matrix<double> W = testing::some_numbers(classes, width, 0.2);
-    return {dense_base<double>(std::vector<double>(W.data(), W.data() + W.size()), classes, width),
+    return {dense_weight_matrix<double>(std::vector<double>(W.data(), W.data() + W.size()), classes, width),
             {.layer = 1, .vocabulary_size = classes},
             chosen};
 }
 batch<double> some_batch() {
-    batch<double> made{.states = testing::some_numbers(width, count, 0.5), .lessons = {}, .spread = 1.5};
+    batch<double> made{.states = testing::some_numbers(width, count, 0.5), .examples = {}, .spread = 1.5};
     for (std::size_t i = 0; i < count; ++i) {
-        lesson<double> each;
+        training_example<double> each;
         each.probabilities = {0.05, 0.1, 0.05, 0.2, 0.5, 0.1};
         each.top = 4;
         each.drafted = i;
         each.bit = i == 0 ? accept_bit::accepted : accept_bit::rejected;
-        made.lessons.push_back(each);
+        made.examples.push_back(each);
     }
     return made;
 }
-double total_of(const head& of, const batch<double>& taught, const loss_options& chosen, std::size_t t = 0) {
+double total_of(const head& of, const batch<double>& training_batch, const loss_options& chosen, std::size_t t = 0) {
     losses<double> judge(chosen, t, 0.25);
-    vector<double> slope(classes);
-    const auto logits = of.forward(taught.states).logits;
+    vector<double> gradient(classes);
+    const auto logits = of.forward(training_batch.states).logits;
     double sum = 0;
-    for (std::size_t i = 0; i < count; ++i) sum += judge(logits.col(detail::index(i)), taught.lessons[i], slope).total;
+    for (std::size_t i = 0; i < count; ++i)
+        sum += judge(logits.col(detail::index(i)), training_batch.examples[i], gradient).total;
     return sum / count;
 }
 
-BOOST_AUTO_TEST_CASE(a_step_goes_against_the_slope_of_the_mean_loss) {
+BOOST_AUTO_TEST_CASE(a_step_goes_against_the_gradient_of_the_mean_loss) {
     for (const auto policy : {policy_kind::log_probability, policy_kind::reinforce}) {
         loss_options chosen;
         chosen.policy = policy;
@@ -55,23 +56,23 @@ BOOST_AUTO_TEST_CASE(a_step_goes_against_the_slope_of_the_mean_loss) {
         chosen.schedule.floor = 0.3;
         head moved = new_head();
         moved.assign(moved.values() + 0.2 * testing::some_numbers(moved.values().size(), 1, 0.4));
-        const auto slope = testing::differences(
+        const auto gradient = testing::differences(
             [&](const Eigen::VectorXd& at) {
                 head other = moved;
                 other.assign(at);
                 return total_of(other, some_batch(), chosen);
             },
             moved.values());
-        // without moments, decay, clipping and warm-up, a step is rate * slope / (|slope| + epsilon)
+        // without moments, decay, clipping and warm-up, a step is rate * gradient / (|gradient| + epsilon)
         const adam_w_options steps{
             .rate = 0.1, .first_decay = 0, .second_decay = 0, .epsilon = 1, .weight_decay = 0, .warm_up = 0, .clip = 0};
         learner learns(moved, chosen, steps);
         BOOST_TEST(learns.update(some_batch(), 0.25));
-        const Eigen::VectorXd expected = moved.values().array() - 0.1 * slope.array() / (slope.array().abs() + 1);
+        const Eigen::VectorXd expected = moved.values().array() - 0.1 * gradient.array() / (gradient.array().abs() + 1);
         BOOST_TEST((learns.head().values() - expected).cwiseAbs().maxCoeff() < 1e-8);
         BOOST_TEST(learns.last().losses.total == total_of(moved, some_batch(), chosen),
                    boost::test_tools::tolerance(1e-12));
-        BOOST_TEST(learns.last().slope_norm == slope.norm(), boost::test_tools::tolerance(1e-6));
+        BOOST_TEST(learns.last().gradient_norm == gradient.norm(), boost::test_tools::tolerance(1e-6));
         BOOST_TEST(learns.last().std_t == 1.5);
         BOOST_TEST(learns.last().lambda == 0.3);
         BOOST_TEST(learns.updates() == 1U);
@@ -121,13 +122,13 @@ BOOST_AUTO_TEST_CASE(the_entropy_that_is_reported_is_the_mean_of_the_drafts) {
 BOOST_AUTO_TEST_CASE(how_far_logits_spread_and_how_often_they_agree_is_reported) {
     head moved = new_head();
     moved.assign(moved.values() + 0.2 * testing::some_numbers(moved.values().size(), 1, 0.4));
-    batch<double> taught = some_batch();
-    const auto logits = moved.forward(taught.states).logits;
+    batch<double> training_batch = some_batch();
+    const auto logits = moved.forward(training_batch.states).logits;
     double spread = 0;
     for (Eigen::Index i = 0; i < logits.cols(); ++i) {
         Eigen::Index largest = 0;
         logits.col(i).maxCoeff(&largest);
-        lesson<double>& of = taught.lessons[static_cast<std::size_t>(i)];
+        training_example<double>& of = training_batch.examples[static_cast<std::size_t>(i)];
         of.top = i == 0 ? (static_cast<std::size_t>(largest) + 1) % classes : static_cast<std::size_t>(largest);
         of.drafted = (of.top + 1) % classes;
         const Eigen::ArrayXd around = logits.col(i).array() - logits.col(i).mean();
@@ -135,7 +136,7 @@ BOOST_AUTO_TEST_CASE(how_far_logits_spread_and_how_often_they_agree_is_reported)
         BOOST_TEST(std::abs(logits.col(i).mean()) > 1e-3);  // or it would tell nothing
     }
     learner learns(moved, {}, {});
-    learns.update(taught, 0);
+    learns.update(training_batch, 0);
     BOOST_TEST(learns.last().std_s == spread, boost::test_tools::tolerance(1e-12));
     BOOST_TEST(learns.last().agreement == 2.0 / 3, boost::test_tools::tolerance(1e-12));
 }
@@ -153,7 +154,7 @@ BOOST_AUTO_TEST_CASE(an_exit_norm_comes_with_every_sixty_fourth_update) {
 }
 
 /// Two samples of a ring, the newest last.
-BOOST_AUTO_TEST_CASE(a_lesson_knows_a_drafted_token_by_its_class_and_only_what_this_head_drew_by_its_bit) {
+BOOST_AUTO_TEST_CASE(a_training_example_knows_a_drafted_token_by_its_class_and_only_what_this_head_drew_by_its_bit) {
     replay ring(width, classes, {.capacity = 2, .top = 0});
     const std::vector<float> hidden(width, 1), logits(classes, 1);
     ring.add({.hidden = hidden, .logits = logits, .drafted = 5, .bit = accept_bit::accepted});
@@ -161,13 +162,13 @@ BOOST_AUTO_TEST_CASE(a_lesson_knows_a_drafted_token_by_its_class_and_only_what_t
     const std::vector<token> listed{4, 5};
     const std::vector<std::size_t> slots{0, 1};
     auto made = batch_of<double>(ring, slots, class_index(listed, classes), 1);
-    BOOST_TEST(made.lessons[0].drafted == 1U);
-    BOOST_TEST(made.lessons[1].drafted == lesson<double>::none);
+    BOOST_TEST(made.examples[0].drafted == 1U);
+    BOOST_TEST(made.examples[1].drafted == training_example<double>::none);
     forget_bits(ring, slots, 2, made);
-    BOOST_TEST((made.lessons[0].bit == accept_bit::accepted));
+    BOOST_TEST((made.examples[0].bit == accept_bit::accepted));
     forget_bits(ring, slots, 1, made);
-    BOOST_TEST((made.lessons[0].bit == accept_bit::unknown));
-    BOOST_TEST((made.lessons[1].bit == accept_bit::rejected));
+    BOOST_TEST((made.examples[0].bit == accept_bit::unknown));
+    BOOST_TEST((made.examples[1].bit == accept_bit::rejected));
 }
 
 BOOST_AUTO_TEST_CASE(a_head_that_learns_no_number_is_refused) {
@@ -180,7 +181,7 @@ BOOST_AUTO_TEST_CASE(a_head_that_learns_no_number_is_refused) {
 BOOST_AUTO_TEST_CASE(a_batch_that_does_not_fit_is_refused) {
     learner learns(new_head(), {}, {});
     batch<double> few = some_batch();
-    few.lessons.pop_back();
+    few.examples.pop_back();
     BOOST_CHECK_THROW(learns.update(few, 0), error);
     BOOST_CHECK_THROW(learns.update({}, 0), error);
     BOOST_CHECK_THROW(learns.restore(vector<double>::Zero(1), {}, {}, 0, 0), error);

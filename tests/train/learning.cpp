@@ -30,7 +30,7 @@ struct learned {
     double before = 0, after = 0;
     diagnostics last;
 
-    /// Where each access is checked a tenth is taught, of which something is learned.
+    /// Where each access is checked a tenth is trained, of which something is learned.
     bool more_than(double least) const { return testing::sanitized ? after > before : after > least; }
 };
 

@@ -6,7 +6,7 @@
 #include <numeric>
 #include <vector>
 
-#include "train/slopes.hpp"
+#include "train/gradients.hpp"
 
 BOOST_AUTO_TEST_SUITE(train_losses)
 using namespace augur;
@@ -48,9 +48,10 @@ struct row_of_teacher {
     teacher_row view() const { return {tokens, logarithms, tail}; }
 };
 
-lesson<double> lesson_of(const row_of_teacher& row, const std::vector<token>& head = {}, double temperature = 1) {
-    lesson<double> made;
-    teach(row.view(), class_index(head, vocabulary), temperature, made);
+training_example<double> example_of(const row_of_teacher& row, const std::vector<token>& head = {},
+                                    double temperature = 1) {
+    training_example<double> made;
+    fill_example(row.view(), class_index(head, vocabulary), temperature, made);
     return made;
 }
 
@@ -64,30 +65,30 @@ loss_options constant(double lambda, double anchor = 0) {
 
 struct judged_loss {
     loss_values values;
-    vector<double> slope;
+    vector<double> gradient;
 };
-judged_loss judge(const loss_options& chosen, const lesson<double>& taught, const vector<double>& z,
+judged_loss judge(const loss_options& chosen, const training_example<double>& example, const vector<double>& z,
                   double baseline = 0, std::size_t t = 0) {
     judged_loss made{{}, vector<double>::Constant(z.size(), 99)};
-    made.values = losses<double>(chosen, t, baseline)(z, taught, made.slope);
+    made.values = losses<double>(chosen, t, baseline)(z, example, made.gradient);
     return made;
 }
 
-void check_slope(const loss_options& chosen, const lesson<double>& taught, const vector<double>& z,
-                 double baseline = 0.25) {
-    const auto found = judge(chosen, taught, z, baseline);
+void check_gradient(const loss_options& chosen, const training_example<double>& example, const vector<double>& z,
+                    double baseline = 0.25) {
+    const auto found = judge(chosen, example, z, baseline);
     const auto expected =
-        differences([&](const vector<double>& at) { return judge(chosen, taught, at, baseline).values.total; }, z);
+        differences([&](const vector<double>& at) { return judge(chosen, example, at, baseline).values.total; }, z);
     BOOST_TEST(expected.cwiseAbs().maxCoeff() > 1e-3);
-    BOOST_TEST(relative_difference(found.slope, expected) < 1e-6);
+    BOOST_TEST(relative_difference(found.gradient, expected) < 1e-6);
 }
 
-BOOST_AUTO_TEST_CASE(every_switch_has_the_slope_of_its_value) {
+BOOST_AUTO_TEST_CASE(every_switch_has_the_gradient_of_its_value) {
     const std::vector<token> head{5, 2, 0, 6};  // a pruned vocabulary, in an order of its own
     for (const auto& row : {row_of_teacher(), row_of_teacher::top_three()}) {
         for (const bool pruned : {false, true}) {
-            lesson<double> taught = lesson_of(row, pruned ? head : std::vector<token>{}, 1.3);
-            taught.drafted = 3;
+            training_example<double> example = example_of(row, pruned ? head : std::vector<token>{}, 1.3);
+            example.drafted = 3;
             const vector<double> z = pruned ? vector<double>(logits.head(4)) : logits;
             for (const double lambda : {0.0, 0.3, 1.0}) {
                 for (const auto policy : {policy_kind::log_probability, policy_kind::reinforce,
@@ -101,8 +102,8 @@ BOOST_AUTO_TEST_CASE(every_switch_has_the_slope_of_its_value) {
                                 chosen.divergence = divergence;
                                 chosen.margin = 6;
                                 chosen.schedule.entropy = 0.1;
-                                taught.bit = bit;
-                                check_slope(chosen, taught, z);
+                                example.bit = bit;
+                                check_gradient(chosen, example, z);
                             }
                         }
                     }
@@ -112,30 +113,30 @@ BOOST_AUTO_TEST_CASE(every_switch_has_the_slope_of_its_value) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(each_part_alone_has_the_slope_of_its_value) {
-    lesson<double> taught = lesson_of(row_of_teacher::top_three());
-    taught.drafted = 1;
-    taught.bit = accept_bit::rejected;
+BOOST_AUTO_TEST_CASE(each_part_alone_has_the_gradient_of_its_value) {
+    training_example<double> example = example_of(row_of_teacher::top_three());
+    example.drafted = 1;
+    example.bit = accept_bit::rejected;
     for (const auto policy :
          {policy_kind::log_probability, policy_kind::reinforce, policy_kind::probability, policy_kind::margin}) {
         loss_options chosen = constant(0);
         chosen.policy = policy;
         chosen.margin = 6;
-        check_slope(chosen, taught, logits);
+        check_gradient(chosen, example, logits);
     }
     for (const auto divergence : {divergence_kind::forward, divergence_kind::reverse}) {
         loss_options chosen = constant(1);
         chosen.divergence = divergence;
-        check_slope(chosen, taught, logits);
+        check_gradient(chosen, example, logits);
     }
 }
 
 BOOST_AUTO_TEST_CASE(the_values_are_those_of_their_formulas) {
-    const auto taught = lesson_of(row_of_teacher());
+    const auto example = example_of(row_of_teacher());
     const vector<double> draft = (logits.array() - std::log(logits.array().exp().sum())).exp();
     double forward = 0, reverse = 0, entropy = 0;
     for (std::size_t i = 0; i < vocabulary; ++i) {
-        const double p = taught.probabilities[i], q = draft[static_cast<Eigen::Index>(i)];
+        const double p = example.probabilities[i], q = draft[static_cast<Eigen::Index>(i)];
         forward += p * std::log(p / q);
         reverse += q * std::log(q / p);
         entropy -= q * std::log(q);
@@ -143,7 +144,7 @@ BOOST_AUTO_TEST_CASE(the_values_are_those_of_their_formulas) {
     const double tolerance = 1e-10;
     loss_options chosen = constant(0.3, 0.2);
     chosen.schedule.entropy = 0.1;
-    const auto found = judge(chosen, taught, logits).values;
+    const auto found = judge(chosen, example, logits).values;
     BOOST_TEST(std::abs(found.divergence - forward) < tolerance);
     BOOST_TEST(std::abs(found.entropy_nats - entropy) < tolerance);
     BOOST_TEST(std::abs(found.policy + std::log(draft[2])) < tolerance);
@@ -152,62 +153,62 @@ BOOST_AUTO_TEST_CASE(the_values_are_those_of_their_formulas) {
     BOOST_TEST(std::abs(found.total - (0.7 * found.policy + 0.3 * forward + 0.2 * found.anchor - 0.1 * entropy)) <
                tolerance);
     chosen.divergence = divergence_kind::reverse;
-    BOOST_TEST(std::abs(judge(chosen, taught, logits).values.divergence - reverse) < tolerance);
+    BOOST_TEST(std::abs(judge(chosen, example, logits).values.divergence - reverse) < tolerance);
     chosen.policy = policy_kind::probability;
-    BOOST_TEST(std::abs(judge(chosen, taught, logits).values.policy + draft[2]) < tolerance);
+    BOOST_TEST(std::abs(judge(chosen, example, logits).values.policy + draft[2]) < tolerance);
     chosen.policy = policy_kind::margin;
     double strongest = -1e9;  // beside token 2, the verifier's
     for (Eigen::Index i = 0; i < logits.size(); ++i) strongest = i == 2 ? strongest : std::max(strongest, logits[i]);
-    BOOST_TEST(std::abs(judge(chosen, taught, logits).values.policy - std::max(0.0, 1 - logits[2] + strongest)) <
+    BOOST_TEST(std::abs(judge(chosen, example, logits).values.policy - std::max(0.0, 1 - logits[2] + strongest)) <
                tolerance);
 }
 
 BOOST_AUTO_TEST_CASE(a_margin_that_is_there_teaches_nothing_more) {
-    auto taught = lesson_of(row_of_teacher());
+    auto example = example_of(row_of_teacher());
     Eigen::Index largest = 0;
     logits.maxCoeff(&largest);
-    taught.top = static_cast<std::size_t>(largest);
+    example.top = static_cast<std::size_t>(largest);
     loss_options chosen = constant(0);
     chosen.policy = policy_kind::margin;
     double second = -1e9;
     for (Eigen::Index i = 0; i < logits.size(); ++i) second = i == largest ? second : std::max(second, logits[i]);
     chosen.margin = (logits[largest] - second) / 2;
-    const auto found = judge(chosen, taught, logits);
+    const auto found = judge(chosen, example, logits);
     BOOST_TEST(found.values.total == 0);
-    BOOST_TEST(found.slope.isZero(0));
+    BOOST_TEST(found.gradient.isZero(0));
 }
 
 BOOST_AUTO_TEST_CASE(the_first_class_keeps_its_margin_from_the_strongest_other) {
-    lesson<double> taught;
-    taught.probabilities = {0.5, 0.25, 0.25};
-    taught.top = 0;
+    training_example<double> example;
+    example.probabilities = {0.5, 0.25, 0.25};
+    example.top = 0;
     loss_options chosen = constant(0);
     chosen.policy = policy_kind::margin;
     vector<double> z(3);
     z << 2, 1.5, 1;
-    const auto found = judge(chosen, taught, z);
+    const auto found = judge(chosen, example, z);
     BOOST_TEST(found.values.policy == 0.5);
-    BOOST_TEST(found.slope[1] == 1);
+    BOOST_TEST(found.gradient[1] == 1);
 }
 
 /// Some class beside those that are listed, to which the verifier gives nothing; and none beside them, to which it
 /// gives something.
 BOOST_AUTO_TEST_CASE(a_tail_that_one_of_both_has_not_is_finite) {
-    auto taught = lesson_of(row_of_teacher::top_three());
-    taught.tail = 0;
+    auto example = example_of(row_of_teacher::top_three());
+    example.tail = 0;
     const vector<double> draft = (logits.array() - std::log(logits.array().exp().sum())).exp();
     double reverse = 0, tail = 1;
     for (std::size_t i = 0; i < 3; ++i) {
-        const double q = draft[static_cast<Eigen::Index>(taught.classes[i])];
-        reverse += q * std::log(q / taught.probabilities[i]);
+        const double q = draft[static_cast<Eigen::Index>(example.classes[i])];
+        reverse += q * std::log(q / example.probabilities[i]);
         tail -= q;
     }
     reverse += tail * (std::log(tail) - std::log(1e-30));
     loss_options chosen = constant(1);
     chosen.divergence = divergence_kind::reverse;
-    BOOST_TEST(judge(chosen, taught, logits).values.divergence == reverse, boost::test_tools::tolerance(1e-9));
-    check_slope(chosen, taught, logits);
-    auto all = lesson_of(row_of_teacher());
+    BOOST_TEST(judge(chosen, example, logits).values.divergence == reverse, boost::test_tools::tolerance(1e-9));
+    check_gradient(chosen, example, logits);
+    auto all = example_of(row_of_teacher());
     all.whole = false;
     all.classes.resize(vocabulary);
     std::iota(all.classes.begin(), all.classes.end(), std::size_t{0});
@@ -218,35 +219,35 @@ BOOST_AUTO_TEST_CASE(a_tail_that_one_of_both_has_not_is_finite) {
 
 BOOST_AUTO_TEST_CASE(the_verifiers_token_is_reported_where_its_anchor_has_no_weight) {
     const vector<double> draft = (logits.array() - std::log(logits.array().exp().sum())).exp();
-    const auto found = judge(constant(0.3), lesson_of(row_of_teacher()), logits).values;
+    const auto found = judge(constant(0.3), example_of(row_of_teacher()), logits).values;
     BOOST_TEST(found.anchor == -std::log(draft[2]), boost::test_tools::tolerance(1e-12));
     BOOST_TEST(found.top_probability == draft[2], boost::test_tools::tolerance(1e-12));
 }
 
 BOOST_AUTO_TEST_CASE(a_head_of_one_class_has_no_other_to_keep_a_margin_from) {
-    lesson<double> taught;
-    taught.probabilities = {1};
-    taught.top = 0;
+    training_example<double> example;
+    example.probabilities = {1};
+    example.top = 0;
     loss_options chosen = constant(0);
     chosen.policy = policy_kind::margin;
-    const auto found = judge(chosen, taught, vector<double>::Constant(1, 2.5));
+    const auto found = judge(chosen, example, vector<double>::Constant(1, 2.5));
     BOOST_TEST(found.values.total == 0);
-    BOOST_TEST(found.slope.isZero(0));
+    BOOST_TEST(found.gradient.isZero(0));
 }
 
 BOOST_AUTO_TEST_CASE(a_head_with_none_of_the_listed_tokens_has_one_outcome) {
-    const auto taught = lesson_of(row_of_teacher::top_three(), {0, 1, 4});
-    BOOST_TEST(taught.classes.empty());
-    BOOST_TEST(!taught.whole);
+    const auto example = example_of(row_of_teacher::top_three(), {0, 1, 4});
+    BOOST_TEST(example.classes.empty());
+    BOOST_TEST(!example.whole);
     const vector<double> z = logits.head(3);
     for (const auto divergence : {divergence_kind::forward, divergence_kind::reverse}) {
         loss_options chosen = constant(1);
         chosen.divergence = divergence;
-        const auto found = judge(chosen, taught, z);
+        const auto found = judge(chosen, example, z);
         const double expected =
-            divergence == divergence_kind::forward ? taught.tail * std::log(taught.tail) : -std::log(taught.tail);
+            divergence == divergence_kind::forward ? example.tail * std::log(example.tail) : -std::log(example.tail);
         BOOST_TEST(found.values.divergence == expected, boost::test_tools::tolerance(1e-9));
-        BOOST_TEST(found.slope.cwiseAbs().maxCoeff() < 1e-12);
+        BOOST_TEST(found.gradient.cwiseAbs().maxCoeff() < 1e-12);
     }
 }
 
@@ -256,49 +257,49 @@ BOOST_AUTO_TEST_CASE(where_both_agree_divergences_are_zero_and_level) {
         for (const auto divergence : {divergence_kind::forward, divergence_kind::reverse}) {
             loss_options chosen = constant(1);
             chosen.divergence = divergence;
-            const auto found = judge(chosen, lesson_of(row), same.cast<double>());
+            const auto found = judge(chosen, example_of(row), same.cast<double>());
             BOOST_TEST(std::abs(found.values.divergence) < 1e-6);
-            BOOST_TEST(found.slope.cwiseAbs().maxCoeff() < 1e-6);
+            BOOST_TEST(found.gradient.cwiseAbs().maxCoeff() < 1e-6);
         }
     }
 }
 
 BOOST_AUTO_TEST_CASE(the_policy_alone_is_the_anchor_alone) {
-    const auto taught = lesson_of(row_of_teacher());
-    const auto policy = judge(constant(0), taught, logits);
+    const auto example = example_of(row_of_teacher());
+    const auto policy = judge(constant(0), example, logits);
     loss_options chosen = constant(0, 1);
     for (const auto nothing : {policy_kind::none, policy_kind::reinforce}) {  // the latter of a token not judged
         chosen.policy = nothing;
-        const auto anchor = judge(chosen, taught, logits);
+        const auto anchor = judge(chosen, example, logits);
         BOOST_TEST(anchor.values.policy == 0);
-        BOOST_TEST((policy.slope - anchor.slope).cwiseAbs().maxCoeff() < 1e-15);
+        BOOST_TEST((policy.gradient - anchor.gradient).cwiseAbs().maxCoeff() < 1e-15);
         BOOST_TEST(policy.values.total == anchor.values.total);
     }
 }
 
 BOOST_AUTO_TEST_CASE(without_a_policy_what_lambda_leaves_is_nobodys) {
-    const auto taught = lesson_of(row_of_teacher());
+    const auto example = example_of(row_of_teacher());
     loss_options chosen = constant(0.3);
     chosen.policy = policy_kind::none;
-    const auto found = judge(chosen, taught, logits), whole = judge(constant(1), taught, logits);
-    BOOST_TEST((found.slope - 0.3 * whole.slope).cwiseAbs().maxCoeff() < 1e-15);
+    const auto found = judge(chosen, example, logits), whole = judge(constant(1), example, logits);
+    BOOST_TEST((found.gradient - 0.3 * whole.gradient).cwiseAbs().maxCoeff() < 1e-15);
     BOOST_TEST(std::abs(found.values.total - 0.3 * whole.values.total) < 1e-15);
 }
 
 BOOST_AUTO_TEST_CASE(what_was_not_judged_has_no_reward) {
-    lesson<double> taught = lesson_of(row_of_teacher());
-    taught.drafted = 4;
+    training_example<double> example = example_of(row_of_teacher());
+    example.drafted = 4;
     loss_options chosen = constant(0);
     chosen.policy = policy_kind::reinforce;
-    BOOST_TEST(judge(chosen, taught, logits, 0.5).slope.isZero(0));
-    taught.bit = accept_bit::accepted;
-    const auto accepted = judge(chosen, taught, logits, 0.5);
-    BOOST_TEST(accepted.slope[4] < 0);  // a step against the slope makes it more likely
-    taught.bit = accept_bit::rejected;
-    BOOST_TEST((accepted.slope + judge(chosen, taught, logits, 0.5).slope).isZero(1e-15));
+    BOOST_TEST(judge(chosen, example, logits, 0.5).gradient.isZero(0));
+    example.bit = accept_bit::accepted;
+    const auto accepted = judge(chosen, example, logits, 0.5);
+    BOOST_TEST(accepted.gradient[4] < 0);  // a step against the gradient makes it more likely
+    example.bit = accept_bit::rejected;
+    BOOST_TEST((accepted.gradient + judge(chosen, example, logits, 0.5).gradient).isZero(1e-15));
 }
 
-/// Over all tokens that can be drawn, the mean of REINFORCE's slope is minus the slope of the expected bit, whose
+/// Over all tokens that can be drawn, the mean of REINFORCE's gradient is minus the gradient of the expected bit, whose
 /// chance given the token is a number of its own.
 BOOST_AUTO_TEST_CASE(reinforce_is_unbiased_at_the_temperature_that_tokens_are_drawn_at) {
     const vector<double> chance = (testing::some_numbers(vocabulary, 1, 0.6).array() + 1) / 2;
@@ -313,26 +314,26 @@ BOOST_AUTO_TEST_CASE(reinforce_is_unbiased_at_the_temperature_that_tokens_are_dr
         chosen.policy = policy_kind::reinforce;
         chosen.drawn_at = temperature;
         vector<double> mean = vector<double>::Zero(vocabulary);
-        lesson<double> taught = lesson_of(row_of_teacher());
+        training_example<double> example = example_of(row_of_teacher());
         for (std::size_t t = 0; t < vocabulary; ++t) {
-            taught.drafted = t;
+            example.drafted = t;
             const double p = drawn(logits)[detail::index(t)], r = chance[detail::index(t)];
-            taught.bit = accept_bit::accepted;
-            mean += p * r * judge(chosen, taught, logits, 0.3).slope;
-            check_slope(chosen, taught, logits);
-            taught.bit = accept_bit::rejected;
-            mean += p * (1 - r) * judge(chosen, taught, logits, 0.3).slope;
+            example.bit = accept_bit::accepted;
+            mean += p * r * judge(chosen, example, logits, 0.3).gradient;
+            check_gradient(chosen, example, logits);
+            example.bit = accept_bit::rejected;
+            mean += p * (1 - r) * judge(chosen, example, logits, 0.3).gradient;
         }
         BOOST_TEST(relative_difference(mean, wanted) < 1e-7);
     }
 }
 
-BOOST_AUTO_TEST_CASE(of_rejection_sampling_reinforce_has_the_slope_of_tokens_and_not_that_of_their_chances) {
-    const auto taught = lesson_of(row_of_teacher());
+BOOST_AUTO_TEST_CASE(of_rejection_sampling_reinforce_has_the_gradient_of_tokens_and_not_that_of_their_chances) {
+    const auto example = example_of(row_of_teacher());
     const auto row_of = [](const vector<double>& z) -> vector<double> {
         return (z.array() - std::log(z.array().exp().sum())).exp();
     };
-    const Eigen::Map<const vector<double>> p(taught.probabilities.data(), vocabulary);
+    const Eigen::Map<const vector<double>> p(example.probabilities.data(), vocabulary);
     const vector<double> chance = p.cwiseQuotient(row_of(logits)).cwiseMin(1);
     const auto as_given = [&](const vector<double>& z) { return row_of(z).dot(chance); };
     const auto accepted = [&](const vector<double>& z) { return row_of(z).cwiseMin(p).sum(); };
@@ -342,31 +343,31 @@ BOOST_AUTO_TEST_CASE(of_rejection_sampling_reinforce_has_the_slope_of_tokens_and
 
 BOOST_AUTO_TEST_CASE(a_listed_tail_is_one_outcome) {
     const auto row = row_of_teacher::top_three();
-    const auto taught = lesson_of(row);
-    BOOST_TEST(taught.classes == (std::vector<std::size_t>{2, 5, 3}), boost::test_tools::per_element());
+    const auto example = example_of(row);
+    BOOST_TEST(example.classes == (std::vector<std::size_t>{2, 5, 3}), boost::test_tools::per_element());
     const vector<double> draft = (logits.array() - std::log(logits.array().exp().sum())).exp();
     double expected = 0, tail = 1;
     for (std::size_t i = 0; i < 3; ++i) {
-        const double q = draft[static_cast<Eigen::Index>(taught.classes[i])];
-        expected += taught.probabilities[i] * std::log(taught.probabilities[i] / q);
+        const double q = draft[static_cast<Eigen::Index>(example.classes[i])];
+        expected += example.probabilities[i] * std::log(example.probabilities[i] / q);
         tail -= q;
     }
-    expected += taught.tail * std::log(taught.tail / tail);
-    BOOST_TEST(std::abs(judge(constant(1), taught, logits).values.divergence - expected) < 1e-10);
-    BOOST_TEST(taught.tail > 0.1);
+    expected += example.tail * std::log(example.tail / tail);
+    BOOST_TEST(std::abs(judge(constant(1), example, logits).values.divergence - expected) < 1e-10);
+    BOOST_TEST(example.tail > 0.1);
 }
 
 BOOST_AUTO_TEST_CASE(a_head_without_the_verifiers_token_is_not_taught_it) {
     const std::vector<token> head{5, 3, 0};
-    const auto taught = lesson_of(row_of_teacher(), head);
-    BOOST_TEST(taught.top == lesson<double>::none);
+    const auto example = example_of(row_of_teacher(), head);
+    BOOST_TEST(example.top == training_example<double>::none);
     const vector<double> z = logits.head(3);
-    const auto found = judge(constant(0, 0.2), taught, z);
-    BOOST_TEST(found.slope.isZero(0));
+    const auto found = judge(constant(0, 0.2), example, z);
+    BOOST_TEST(found.gradient.isZero(0));
     BOOST_TEST(found.values.top_probability == 0);
-    const auto divergence = judge(constant(1), taught, z);  // of the tokens that it has
-    BOOST_TEST(divergence.slope.sum() == 0, boost::test_tools::tolerance(1e-12));
-    BOOST_TEST(!divergence.slope.isZero(1e-3));
+    const auto divergence = judge(constant(1), example, z);  // of the tokens that it has
+    BOOST_TEST(divergence.gradient.sum() == 0, boost::test_tools::tolerance(1e-12));
+    BOOST_TEST(!divergence.gradient.isZero(1e-3));
 }
 
 BOOST_AUTO_TEST_CASE(impossible_tokens_are_no_fault) {
@@ -375,12 +376,12 @@ BOOST_AUTO_TEST_CASE(impossible_tokens_are_no_fault) {
     for (const auto divergence : {divergence_kind::forward, divergence_kind::reverse}) {
         loss_options chosen = constant(1, 0.2);
         chosen.divergence = divergence;
-        check_slope(chosen, lesson_of(row), logits);
+        check_gradient(chosen, example_of(row), logits);
     }
 }
 
 BOOST_AUTO_TEST_CASE(a_softer_teacher_is_its_row_to_the_power) {
-    const auto soft = lesson_of(row_of_teacher(), {}, 2), sharp = lesson_of(row_of_teacher());
+    const auto soft = example_of(row_of_teacher(), {}, 2), sharp = example_of(row_of_teacher());
     double total = 0;
     for (const double p : sharp.probabilities) total += std::sqrt(p);
     for (std::size_t i = 0; i < vocabulary; ++i) {

@@ -345,17 +345,17 @@ BOOST_AUTO_TEST_CASE(a_slot_keeps_nothing_of_what_it_held_before) {
     const std::vector<token> two{3, 4}, one{5};
     sample shown = first.view();
     shown.after = two;
-    shown.text = 7;
+    shown.sequence = 7;
     ring.add(shown);
     BOOST_TEST(ring[0].after == two, boost::test_tools::per_element());
-    BOOST_TEST(ring[0].text == 7U);
+    BOOST_TEST(ring[0].sequence == 7U);
     shown = second.view();
     shown.after = one;
-    shown.text = 9;
+    shown.sequence = 9;
     ring.add(shown);
     const std::vector<token> after{5, no_token};
     BOOST_TEST(ring[0].after == after, boost::test_tools::per_element());
-    BOOST_TEST(ring[0].text == 9U);
+    BOOST_TEST(ring[0].sequence == 9U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

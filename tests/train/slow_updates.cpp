@@ -14,8 +14,8 @@
 #include "augur/decode/session.hpp"
 #include "augur/decode/step.hpp"
 #include "augur/policy/fixed_length.hpp"
-#include "augur/testing/law_of.hpp"
 #include "augur/testing/refined_models.hpp"
+#include "augur/testing/text_distribution_of.hpp"
 #include "augur/train/exit_head.hpp"
 #include "augur/train/updated_verifier.hpp"
 #include "train/identity.hpp"
@@ -26,7 +26,7 @@ using namespace augur;
 using namespace augur::train;
 
 constexpr std::size_t size = 3;
-using own_head = exit_head<dense_base<float>>;
+using own_head = exit_head<dense_weight_matrix<float>>;
 using updated = updated_verifier<testing::hidden_state_mock, own_head>;
 
 /// The mock's own: its states are its rows.
@@ -72,7 +72,8 @@ BOOST_AUTO_TEST_CASE(texts_are_plain_decodings_by_the_updated_verifier) {
     decode::options chosen;
     chosen.stop.max_tokens = 4;
     const auto far = [&](const auto& a, const auto& b) {
-        return testing::total_variation(testing::law_of(a, prompt, chosen), testing::law_of(b, prompt, chosen));
+        return testing::total_variation(testing::text_distribution_of(a, prompt, chosen),
+                                        testing::text_distribution_of(b, prompt, chosen));
     };
     const policy::fixed_length two{2};
     for (int text = 0; text < 3; ++text) {  // watched by rounds of the updated verifier, updated between texts
@@ -98,14 +99,14 @@ BOOST_AUTO_TEST_CASE(the_first_layers_draft_and_learn_beside_a_verifier_that_is_
     const updated_verifier target(model, head);
     slow_updates slow(head, quick());
     const std::vector<token> prompt{2, 0, 1};
-    using exit_type = exit_head<dense_base<float>>;
+    using exit_type = exit_head<dense_weight_matrix<float>>;
     const auto new_exit = [] {
         return exit_type(testing::identity_base(size), {.layer = 2, .vocabulary_size = size}, {.rank = 2});
     };
     const auto far = [&](const auto& plainly, const auto& criterion, const decode::options& chosen) {
         const auto found = testing::law_while_an_exit_learns(prompt, chosen, new_exit, target, criterion);
         BOOST_TEST(found.changed > found.rounds / 2);
-        return testing::total_variation(testing::law_of(plainly, prompt, chosen), found.texts);
+        return testing::total_variation(testing::text_distribution_of(plainly, prompt, chosen), found.texts);
     };
     const auto chosen = testing::few_tokens(), greedy = testing::few_tokens({.temperature = {0}}, 20);
     for (int text = 0; text < 2; ++text) {  // both kinds of updates, each in its time
@@ -137,8 +138,8 @@ BOOST_AUTO_TEST_CASE(a_token_is_kept_with_the_state_that_it_was_drawn_from) {
     options.target = slow_target::soft;
     slow_updates slow(head, options);
     const std::vector<token> prompt{2, 0, 1, 1, 2};
-    const exit_head<dense_base<float>> exit(testing::identity_base(size), {.layer = 2, .vocabulary_size = size},
-                                            {.rank = 2});
+    const exit_head<dense_weight_matrix<float>> exit(testing::identity_base(size),
+                                                     {.layer = 2, .vocabulary_size = size}, {.rank = 2});
     const auto scheme = speculate(exit, target, policy::fixed_length{2}, accept::coupled{});
     decode::session s(scheme, prompt, {}, {.max_tokens = 40}, random::philox_chooser(7));
     while (s.finished == finish_reason::running) {
@@ -424,7 +425,7 @@ BOOST_AUTO_TEST_CASE(a_token_that_the_head_has_no_class_for_is_no_part_of_a_perp
     BOOST_TEST(slow.report().frozen_perplexity == 1);
 }
 
-BOOST_AUTO_TEST_CASE(a_slope_that_is_no_number_is_dropped) {
+BOOST_AUTO_TEST_CASE(a_gradient_that_is_no_number_is_dropped) {
     own_head head = new_head();
     const auto before = head.values();
     slow_updates slow(head, quick());

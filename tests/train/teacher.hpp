@@ -43,13 +43,15 @@ struct linear_teacher {
         Eigen::Map<Eigen::VectorXf>(made.data(), classes) = wanted * h / std::sqrt(h.squaredNorm() / width);
         return made;
     }
-    train::exit_head<train::dense_base<float>> head(const train::head_options& chosen = {.rank = width}) const {
-        return {train::dense_base<float>(std::vector<float>(base.data(), base.data() + base.size()), classes, width),
+    train::exit_head<train::dense_weight_matrix<float>> head(const train::head_options& chosen = {
+                                                                 .rank = width}) const {
+        return {train::dense_weight_matrix<float>(std::vector<float>(base.data(), base.data() + base.size()), classes,
+                                                  width),
                 {.layer = 1, .vocabulary_size = classes},
                 chosen};
     }
 
-    /// Share of states, none of which is taught, on which the head wants the teacher's token.
+    /// Share of states, none of which is trained, on which the head wants the teacher's token.
     template <class Head>
     double agreement(const Head& of) const {
         constexpr std::size_t count = 300;

@@ -3,16 +3,16 @@
 #include <boost/test/unit_test.hpp>
 #include <vector>
 
-#include "augur/train/head_base.hpp"
+#include "augur/train/weight_matrix.hpp"
 #include "train/refuses.hpp"
 
 BOOST_AUTO_TEST_SUITE(train_updated_projection)
 using namespace augur;
 using namespace augur::train;
-using projection = updated_projection<dense_base<double>>;
+using projection = updated_projection<dense_weight_matrix<double>>;
 
 projection two_by_three() {
-    return {.base = dense_base<double>(std::vector<double>{1, 2, 3, 4, 5, 6}, 2, 3)};
+    return {.base = dense_weight_matrix<double>(std::vector<double>{1, 2, 3, 4, 5, 6}, 2, 3)};
 }
 
 BOOST_AUTO_TEST_CASE(updates_lie_one_after_the_other_and_change_nothing_at_first) {

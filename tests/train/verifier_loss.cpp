@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "train/slopes.hpp"
+#include "train/gradients.hpp"
 
 BOOST_AUTO_TEST_SUITE(train_verifier_loss)
 using namespace augur;
@@ -12,15 +12,15 @@ using namespace augur::train;
 
 const Eigen::VectorXd now = testing::some_numbers(5, 1, 0.3), before = testing::some_numbers(5, 1, 1.9);
 
-lesson<double> whole_row() {
-    lesson<double> made;
+training_example<double> whole_row() {
+    training_example<double> made;
     made.probabilities = {0.1, 0.2, 0.4, 0.25, 0.05};
     made.top = 2;
     made.drafted = 3;
     return made;
 }
-lesson<double> cut_row() {
-    lesson<double> made = whole_row();
+training_example<double> cut_row() {
+    training_example<double> made = whole_row();
     made.whole = false;
     made.classes = {2, 3};
     made.probabilities = {0.4, 0.25};
@@ -28,17 +28,17 @@ lesson<double> cut_row() {
     return made;
 }
 
-BOOST_AUTO_TEST_CASE(every_choice_has_the_slope_of_its_value) {
+BOOST_AUTO_TEST_CASE(every_choice_has_the_gradient_of_its_value) {
     for (const slow_target target : {slow_target::soft, slow_target::committed}) {
         for (const double beta : {0.0, 0.7}) {
-            for (const lesson<double>& taught : {whole_row(), cut_row()}) {
+            for (const training_example<double>& example : {whole_row(), cut_row()}) {
                 const auto value = [&](const Eigen::VectorXd& z) {
                     vector<double> unused(5);
-                    return verifier_loss<double>(target, beta)(z, before, taught, unused).total;
+                    return verifier_loss<double>(target, beta)(z, before, example, unused).total;
                 };
-                vector<double> slope(5);
-                verifier_loss<double>(target, beta)(now, before, taught, slope);
-                BOOST_TEST(testing::relative_difference(slope, testing::differences(value, now)) < 1e-6);
+                vector<double> gradient(5);
+                verifier_loss<double>(target, beta)(now, before, example, gradient);
+                BOOST_TEST(testing::relative_difference(gradient, testing::differences(value, now)) < 1e-6);
             }
         }
     }
@@ -48,28 +48,28 @@ BOOST_AUTO_TEST_CASE(the_values_are_those_of_the_formulas) {
     const Eigen::VectorXd pi = (now.array().exp() / now.array().exp().sum()).matrix();
     const Eigen::VectorXd old = (before.array().exp() / before.array().exp().sum()).matrix();
     const double to_old = (pi.array() * (pi.array() / old.array()).log()).sum();
-    vector<double> slope(5);
-    const auto of = verifier_loss<double>(slow_target::committed, 0.5)(now, before, whole_row(), slope);
+    vector<double> gradient(5);
+    const auto of = verifier_loss<double>(slow_target::committed, 0.5)(now, before, whole_row(), gradient);
     BOOST_TEST(of.cross_entropy == -std::log(pi[3]), boost::test_tools::tolerance(1e-12));
     BOOST_TEST(of.to_old == to_old, boost::test_tools::tolerance(1e-12));
     BOOST_TEST(of.total == of.cross_entropy + 0.5 * to_old, boost::test_tools::tolerance(1e-12));
     double expected = 0;
     const auto row = whole_row().probabilities;
     for (std::size_t i = 0; i < row.size(); ++i) expected += row[i] * std::log(row[i] / pi[detail::index(i)]);
-    BOOST_TEST(verifier_loss<double>(slow_target::soft, 0)(now, before, whole_row(), slope).total == expected,
+    BOOST_TEST(verifier_loss<double>(slow_target::soft, 0)(now, before, whole_row(), gradient).total == expected,
                boost::test_tools::tolerance(1e-12));
 }
 
 BOOST_AUTO_TEST_CASE(a_verifier_that_says_what_it_said_is_not_moved) {
-    lesson<double> own;
+    training_example<double> own;
     for (const double z : now) own.probabilities.push_back(std::exp(z) / now.array().exp().sum());
-    vector<double> slope(5);
-    const auto of = verifier_loss<double>(slow_target::soft, 0.5)(now, now, own, slope);
+    vector<double> gradient(5);
+    const auto of = verifier_loss<double>(slow_target::soft, 0.5)(now, now, own, gradient);
     BOOST_TEST(std::abs(of.total) < 1e-12);
-    BOOST_TEST(slope.cwiseAbs().maxCoeff() < 1e-12);
-    own.drafted = lesson<double>::none;  // a token without a class
-    verifier_loss<double>(slow_target::committed, 0.5)(now, now, own, slope);
-    BOOST_TEST(slope.cwiseAbs().maxCoeff() < 1e-12);
+    BOOST_TEST(gradient.cwiseAbs().maxCoeff() < 1e-12);
+    own.drafted = training_example<double>::none;  // a token without a class
+    verifier_loss<double>(slow_target::committed, 0.5)(now, now, own, gradient);
+    BOOST_TEST(gradient.cwiseAbs().maxCoeff() < 1e-12);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

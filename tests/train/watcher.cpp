@@ -25,13 +25,13 @@ using testing::wild_steps;
 
 constexpr std::size_t vocabulary = 3;
 const std::vector<token> prompt{2, 0, 1};
-using head_type = exit_head<dense_base<float>>;
+using head_type = exit_head<dense_weight_matrix<float>>;
 static_assert(draft::ExitHead<head_type>);
 
 head_type new_head() {
     return {testing::identity_base(vocabulary), {.layer = 2, .vocabulary_size = vocabulary}, {.rank = 2}};
 }
-/// The law of texts while a head, made anew for each path, learns from the path's own rounds.
+/// The distribution of texts while a head, made anew for each path, learns from the path's own rounds.
 template <class Criterion>
 testing::seen_while_learning learned_law(const testing::split_mock& target, Criterion criterion,
                                          const decode::options& chosen) {
@@ -43,8 +43,8 @@ void keeps_the_distribution(const Criterion& criterion, const decode::options& c
     const testing::split_mock target(testing::hashed_model(vocabulary, 5));
     const auto found = learned_law(target, criterion, chosen);
     BOOST_TEST(found.changed > found.rounds / 2);
-    BOOST_TEST(testing::total_variation(testing::law_of(testing::plain_sampling(target), prompt, chosen), found.texts) <
-               1e-12);
+    BOOST_TEST(testing::total_variation(testing::text_distribution_of(testing::plain_sampling(target), prompt, chosen),
+                                        found.texts) < 1e-12);
     BOOST_TEST(found.texts.total() == 1, boost::test_tools::tolerance(1e-12));
 }
 
@@ -59,11 +59,13 @@ BOOST_AUTO_TEST_CASE(the_seeded_and_the_greedy_text_are_kept) {
     const auto chosen = few_tokens();
     const auto coupled = learned_law(target, accept::coupled{}, chosen);
     BOOST_TEST(coupled.changed > coupled.rounds / 2);
-    BOOST_TEST(testing::total_variation(testing::law_of(plain(target), prompt, chosen), coupled.texts) < 1e-12);
+    BOOST_TEST(testing::total_variation(testing::text_distribution_of(plain(target), prompt, chosen), coupled.texts) <
+               1e-12);
     const auto greedy = few_tokens({.temperature = {0}}, 40);
     const auto exact = learned_law(target, accept::exact{}, greedy);
     BOOST_TEST(exact.texts.probability.size() == 1U);
-    BOOST_TEST(testing::total_variation(testing::law_of(plain(target), prompt, greedy), exact.texts) < 1e-12);
+    BOOST_TEST(testing::total_variation(testing::text_distribution_of(plain(target), prompt, greedy), exact.texts) <
+               1e-12);
     BOOST_TEST(exact.changed > exact.rounds / 2);
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// The law of texts while what drafts them learns.
+// The distribution of texts while what drafts them learns.
 
 #include <cstddef>
 #include <limits>
@@ -16,7 +16,7 @@
 #include "augur/policy/fixed_length.hpp"
 #include "augur/random/philox.hpp"
 #include "augur/testing/enumerate.hpp"
-#include "augur/testing/law_of.hpp"
+#include "augur/testing/text_distribution_of.hpp"
 #include "augur/train/trainer.hpp"
 #include "augur/train/watcher.hpp"
 #include "augur/types/token.hpp"
@@ -46,7 +46,7 @@ inline decode::options few_tokens(transform::settings sampling = {}, std::size_t
 }
 
 struct seen_while_learning {
-    law texts;
+    text_distribution texts;
     std::size_t rounds = 0, changed = 0;
 };
 
@@ -82,11 +82,11 @@ seen_while_learning law_while_an_exit_learns(std::span<const token> prompt, cons
                                              const MakeHead& make_head, const Target& target,
                                              const Criterion& criterion) {
     using head_type = decltype(make_head());
-    using drawing = typename augur::detail::drawing_for<Criterion>::type;
+    using token_selector = typename augur::detail::token_selector_for<Criterion>::type;
     return law_while_learning(
         prompt, chosen, make_head,
         [&](head_type& head) {
-            return speculate(draft::self_speculation<head_type&, drawing>(head), target, policy::fixed_length{2},
+            return speculate(draft::self_speculation<head_type&, token_selector>(head), target, policy::fixed_length{2},
                              criterion);
         },
         [](auto& online, const head_type&, const auto& state) { return train::watcher(online, state); });

@@ -8,8 +8,8 @@
 
 #include "augur/train/exit_head.hpp"
 #include "augur/train/learner.hpp"
+#include "train/gradients.hpp"
 #include "train/refuses.hpp"
-#include "train/slopes.hpp"
 
 BOOST_AUTO_TEST_SUITE(train_widened)
 using namespace augur;
@@ -17,13 +17,13 @@ using namespace augur::train;
 using testing::refuses;
 using testing::some_numbers;
 
-using head = exit_head<dense_base<double>>;
+using head = exit_head<dense_weight_matrix<double>>;
 constexpr std::size_t classes = 7, narrow = 4, wide = 11, samples = 5;
 constexpr double epsilon = 0.01;  // large enough to be seen
 const state_identity whose{"0123456789abcdef", 2, narrow, classes};
 
 /// Columns of `width`, the first those of the narrow matrix, the others noise.
-dense_base<double> base_of(std::size_t width) {
+dense_weight_matrix<double> base_of(std::size_t width) {
     const matrix<double> first = some_numbers(classes, narrow, 0.2);
     matrix<double> all = 3 * some_numbers(classes, detail::index(width), 0.9);
     all.leftCols(narrow) = first;
@@ -93,25 +93,25 @@ BOOST_AUTO_TEST_CASE(the_wide_head_makes_the_same_logits) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(slopes_are_those_of_the_narrow_head_and_moments_grow_with_them) {
+BOOST_AUTO_TEST_CASE(gradients_are_those_of_the_narrow_head_and_moments_grow_with_them) {
     for (const head_options& chosen : heads_that_follow()) {
         head small = head_of(chosen, narrow), large = head_of(chosen, wide);
         auto kept = checkpoint_of(small);
         small.assign(kept.values);
         large.assign(grown(kept).values);
-        const columns<double> by_logit = some_numbers(classes, samples, 0.7);
-        kept.first = small.backward(small.forward(states_of(narrow)), by_logit);
+        const columns<double> grad_logits = some_numbers(classes, samples, 0.7);
+        kept.first = small.backward(small.forward(states_of(narrow)), grad_logits);
         kept.second = kept.first.cwiseAbs2();
         const auto expected = grown(kept);
-        vector<double> slope = large.backward(large.forward(states_of(wide)), by_logit);
+        vector<double> gradient = large.backward(large.forward(states_of(wide)), grad_logits);
         if (chosen.update == update_kind::state) {  // noise of the matrix is read by what `up` may come to write
             const auto up = large.layout().up;
-            const auto learned = matrix_of(slope, up).bottomRows(wide - narrow);
+            const auto learned = matrix_of(gradient, up).bottomRows(wide - narrow);
             BOOST_TEST(learned.cwiseAbs().maxCoeff() > 1e-3);
-            matrix_of(slope, up).bottomRows(wide - narrow).setZero();
+            matrix_of(gradient, up).bottomRows(wide - narrow).setZero();
         }
-        BOOST_TEST(testing::relative_difference(slope, expected.first) < 1e-6);
-        BOOST_TEST(testing::relative_difference(slope.cwiseAbs2(), expected.second) < 1e-6);
+        BOOST_TEST(testing::relative_difference(gradient, expected.first) < 1e-6);
+        BOOST_TEST(testing::relative_difference(gradient.cwiseAbs2(), expected.second) < 1e-6);
     }
 }
 
@@ -122,20 +122,20 @@ BOOST_AUTO_TEST_CASE(learning_goes_on_as_it_would_have) {
     learner<head> first(small, {}, {}), second(large, {}, {});
     first.restore(kept.values, kept.first, kept.second, kept.steps, 0);
     second.restore(made.values, made.first, made.second, made.steps, 0);
-    const auto taught = [](std::size_t width) {
-        batch<double> of{.states = states_of(width), .lessons = {}};
+    const auto training_batch = [](std::size_t width) {
+        batch<double> of{.states = states_of(width), .examples = {}};
         for (std::size_t i = 0; i < samples; ++i) {
-            lesson<double> each;
+            training_example<double> each;
             each.probabilities = {0.1, 0.1, 0.05, 0.2, 0.4, 0.1, 0.05};
             each.top = 4;
-            of.lessons.push_back(each);
+            of.examples.push_back(each);
         }
         return of;
     };
     const double before = (first.head().values() - kept.values).cwiseAbs().maxCoeff();
     for (int step = 0; step < 20; ++step) {
-        BOOST_TEST(first.update(taught(narrow), 0));
-        BOOST_TEST(second.update(taught(wide), 0));
+        BOOST_TEST(first.update(training_batch(narrow), 0));
+        BOOST_TEST(second.update(training_batch(wide), 0));
     }
     const columns<double> expected = first.head().forward(states_of(narrow)).logits;
     BOOST_TEST(before == 0);

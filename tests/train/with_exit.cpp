@@ -11,17 +11,17 @@ using namespace augur;
 using namespace augur::train;
 
 /// As many numbers of its own after the exit's as it is told.
-struct some_head : with_exit<dense_base<double>, head_options> {
-    using base_type = with_exit<dense_base<double>, head_options>;
+struct some_head : with_exit<dense_weight_matrix<double>, head_options> {
+    using base_type = with_exit<dense_weight_matrix<double>, head_options>;
     explicit some_head(std::size_t more, double own = 0)
-        : base_type(dense_base<double>(std::vector<double>{1, 2, 3, 4, 5, 6}, 3, 2), {.layer = 1, .vocabulary_size = 3},
-                    {.rank = 1}) {
+        : base_type(dense_weight_matrix<double>(std::vector<double>{1, 2, 3, 4, 5, 6}, 3, 2),
+                    {.layer = 1, .vocabulary_size = 3}, {.rank = 1}) {
         begin_values(more).tail(detail::index(more)).setConstant(own);
     }
-    void assign(const numbers& from) { assign_numbers(from, "some_head"); }
-    void swap(some_head& other) { swap_numbers(other, "some_head"); }
-    const numbers& of_exit() const { return exit().values(); }
-    std::size_t first_own() const { return exit_numbers(); }
+    void assign(const parameter_vector& from) { assign_parameters(from, "some_head"); }
+    void swap(some_head& other) { swap_parameters(other, "some_head"); }
+    const parameter_vector& of_exit() const { return exit().values(); }
+    std::size_t first_own() const { return exit_parameters(); }
     using base_type::joined;
 };
 

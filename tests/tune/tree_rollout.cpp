@@ -33,7 +33,7 @@ tree::tally one_by_one(const auto& drafter, const auto& target, const Criterion&
     const auto current = scheme_of(topology::of_paths(nodes));
     for (const auto& prompt : prompts) {
         decode::session session(current, prompt, chosen.sampling, chosen.stop, random::philox_chooser(chosen.seed));
-        while (tune::has_room(session, trees.joint.depth())) {
+        while (tune::has_budget(session, trees.joint.depth())) {
             const std::vector<token> before(session.committed.tokens().begin(), session.committed.tokens().end());
             const std::size_t accepted = decode::step(current, session).decided.accepted;
             ++made.rounds;

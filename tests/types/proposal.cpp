@@ -17,8 +17,8 @@ BOOST_AUTO_TEST_SUITE(types_proposal)
 
 static_assert(augur::ChainProposal<proposal<point_mass>> && augur::ChainProposal<proposal<distribution>>);
 static_assert(!augur::ChainProposal<std::vector<token>>);
-static_assert(std::is_same_v<proposal<point_mass>::claim_type, point_mass>);
-static_assert(std::is_same_v<proposal<distribution>::claim_type, distribution>);
+static_assert(std::is_same_v<proposal<point_mass>::draft_distribution_type, point_mass>);
+static_assert(std::is_same_v<proposal<distribution>::draft_distribution_type, distribution>);
 
 template <class P>
 concept TakesTokenAlone = requires(P made) {

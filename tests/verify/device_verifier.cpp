@@ -97,8 +97,8 @@ BOOST_AUTO_TEST_CASE(rounds_are_those_of_rows_on_the_host_and_no_row_comes_there
     }
 }
 
-/// What is claimed of drawn tokens goes where the target's rows are.
-BOOST_AUTO_TEST_CASE(claims_of_distributions_bring_no_row) {
+/// The draft distribution of drawn tokens goes where the target's rows are.
+BOOST_AUTO_TEST_CASE(draft_distributions_bring_no_row) {
     for (std::uint64_t seed = 0; seed < 6; ++seed) {
         const policy::fixed_length policy{seed % 5};
         const auto model = testing::hashed_model(7, 3 + seed, 2);
@@ -234,7 +234,7 @@ BOOST_AUTO_TEST_CASE(a_row_that_cannot_be_drawn_from_is_named) {
     BOOST_TEST((got == run_on(faulty)));
 }
 
-/// Choices of a chooser of the user's own are the host's; so are criteria of two claims at once.
+/// Choices of a chooser of the user's own are the host's; so are criteria of two draft distributions at once.
 BOOST_AUTO_TEST_CASE(where_it_cannot_serve_there_is_no_device_verifier) {
     using there = rows_on_device::model;
     using drawn = draft::draft_model<testing::function_model, draft::sampled>;

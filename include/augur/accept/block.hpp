@@ -7,8 +7,8 @@
 #include "augur/accept/concept.hpp"
 #include "augur/accept/rejection_sampling.hpp"
 #include "augur/detail/host_device.hpp"
-#include "augur/types/drawing.hpp"
 #include "augur/types/proposal.hpp"
+#include "augur/types/token_selector.hpp"
 #include "augur/types/verdict.hpp"
 
 namespace augur::accept {
@@ -22,7 +22,7 @@ namespace augur::accept {
 /// Source: Sun et al. 2024, "Block verification accelerates speculative decoding", algorithm 2 and theorem 1.
 struct block {
     using guarantee = guarantee::same_distribution;
-    using drawing = draft::sampled;
+    using token_selector = draft::sampled;
 
     /// `targets[i]` follows the first i drafted tokens; there is one more of them than drafted tokens, or fewer where a
     /// row could not be drawn from. `draws(i)` is the randomness of the position after the first i.
@@ -56,8 +56,9 @@ struct block {
     }
 
     /// The row that the accepted token was drawn from (cascade/stage.hpp): always the target's, given those before it.
-    template <class Claim>
-    const distribution& drawn_from(const distribution& target, const drafted_token<Claim>&, distribution&) const {
+    template <class DraftDistribution>
+    const distribution& drawn_from(const distribution& target, const drafted_token<DraftDistribution>&,
+                                   distribution&) const {
         return target;
     }
 

@@ -7,7 +7,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "augur/detail/named_member.hpp"
+#include "augur/detail/optional_member.hpp"
 #include "augur/random/chooser.hpp"
 #include "augur/transform/pipeline.hpp"
 #include "augur/types/distribution.hpp"
@@ -30,9 +30,9 @@ concept StatesGuarantee = requires {
 };
 
 /// `accepts(target, drafted, draws) const -> bool`: whether the drafted token is accepted.
-template <class C, class Claim>
-concept AcceptsTokens = requires(const C& criterion, const distribution& target, const drafted_token<Claim>& drafted,
-                                 detail::any_draws& draws) {
+template <class C, class DraftDistribution>
+concept AcceptsTokens = requires(const C& criterion, const distribution& target,
+                                 const drafted_token<DraftDistribution>& drafted, detail::any_draws& draws) {
     { criterion.accepts(target, drafted, draws) } -> std::same_as<bool>;
 };
 
@@ -44,9 +44,10 @@ concept DrawsToken = requires(const C& criterion, const distribution& target, de
 
 /// `judge_block(targets, proposed, draws) const` returns a verdict on a whole chain: targets[i] follows the first i
 /// drafted tokens, draws(i) is the randomness of that position.
-template <class C, class Claim>
+template <class C, class DraftDistribution>
 concept ReturnsVerdict = requires(const C& criterion, std::span<const distribution> targets,
-                                  const proposal<Claim>& proposed, detail::any_draws (*draws)(std::size_t)) {
+                                  const proposal<DraftDistribution>& proposed,
+                                  detail::any_draws (*draws)(std::size_t)) {
     { criterion.judge_block(targets, proposed, draws) } -> std::same_as<verdict>;
 };
 
@@ -63,9 +64,9 @@ struct any_tree_rows {
 /// nothing beneath is asked for, and no_token follows there. draws(parent, sibling) is the randomness where child
 /// number `sibling` of `parent` is judged; draws(parent, 0) also that of the token that follows `parent` in place of
 /// all.
-template <class C, class Claim>
+template <class C, class DraftDistribution>
 concept JudgesTrees = requires(const C& criterion, const detail::any_tree_rows& targets,
-                               const proposal<Claim>& proposed,
+                               const proposal<DraftDistribution>& proposed,
                                detail::any_draws (*draws)(std::int32_t parent, std::size_t sibling),
                                std::vector<std::size_t>& path) {
     { criterion.judge_tree(targets, proposed, draws, path) } -> std::same_as<token>;
@@ -78,14 +79,15 @@ template <class C>
 concept KeepsStorage = std::default_initializable<typename C::storage_type>;
 
 /// Judges token by token; who has judge_block or judge_tree beside accepts is asked by that.
-template <class C, class Claim>
-concept JudgesEach = AcceptsTokens<C, Claim> && !ReturnsVerdict<C, Claim> && !JudgesTrees<C, Claim>;
+template <class C, class DraftDistribution>
+concept JudgesEach =
+    AcceptsTokens<C, DraftDistribution> && !ReturnsVerdict<C, DraftDistribution> && !JudgesTrees<C, DraftDistribution>;
 
 /// `after_rejection(target, drafted) const`: what is left of the target's row once that token is rejected, for the next
 /// sibling and for `draw`. Of what is left, too, and then of the same type, however many siblings are rejected.
-template <class C, class Claim>
+template <class C, class DraftDistribution>
 concept LeavesAfterRejection = requires(const C& criterion, const distribution& target,
-                                        const drafted_token<Claim>& drafted, detail::any_draws& draws) {
+                                        const drafted_token<DraftDistribution>& drafted, detail::any_draws& draws) {
     { criterion.draw(criterion.after_rejection(target, drafted), draws) } -> std::convertible_to<token>;
     { criterion.accepts(criterion.after_rejection(target, drafted), drafted, draws) } -> std::same_as<bool>;
     requires std::same_as<
@@ -101,49 +103,52 @@ concept ChecksSettings = requires(const C& criterion, const transform::settings&
 };
 
 /// Decides which drafted tokens are accepted, and which token follows.
-/// Define: `guarantee`; for the claims that it understands (point_mass, distribution, or both)
-///         accepts(target, const drafted_token<Claim>&, draws&) const -> bool, and draw(target, draws&) const -> token,
-///         which is asked once a round: where nothing was drafted, or all siblings of a position were rejected.
-///         Optional: after_rejection(target, const drafted_token<Claim>&) const, what a rejection leaves of the target
-///         for the next sibling and for `draw` (default: the target as it was); both then take what it returns, too,
-///         and so does it; or, in place of accepts, judge_block for whole chains, or judge_tree for whole trees, chains
-///         among them, which may keep storage (KeepsStorage);
-///         `drawing`, how a draft model should pick tokens for it (types/drawing.hpp; default argmax);
+/// Define: `guarantee`; for the draft distributions that it understands (point_mass, distribution, or both)
+///         accepts(target, const drafted_token<DraftDistribution>&, draws&) const -> bool, and draw(target, draws&)
+///         const -> token, which is asked once a round: where nothing was drafted, or all siblings of a position were
+///         rejected.
+///         Optional: after_rejection(target, const drafted_token<DraftDistribution>&) const, what a rejection leaves of
+///         the target for the next sibling and for `draw` (default: the target as it was); both then take what it
+///         returns, too, and so does it; or, in place of accepts, judge_block for whole chains, or judge_tree for whole
+///         trees, chains among them, which may keep storage (KeepsStorage);
+///         `token_selector`, how a draft model should pick tokens for it (types/token_selector.hpp; default argmax);
 ///         `check(const transform::settings&) const`, throwing where it cannot keep its guarantee;
-///         for links inside a cascade `drawn_from`, with `claim`, or `certain` (cascade/stage.hpp).
+///         for links inside a cascade `drawn_from`, with `draft_distribution`, or `certain` (cascade/stage.hpp).
 /// Laws:   a token of target probability 0 is never accepted or drawn; all randomness comes from `draws`; what
-///         it claims in `guarantee` holds exactly (testing::law_of). No argument is empty; all stay unchanged, and
-///         outlive what is left of them.
-/// Composes: with any policy, and with any drafter of a claim that it understands; on chains, on trees, and on links
+///         it claims in `guarantee` holds exactly (testing::text_distribution_of). No argument is empty; all stay
+///         unchanged, and outlive what is left of them.
+/// Composes: with any policy, and with any drafter of a draft distribution that it understands; on chains, on trees,
+/// and on links
 ///         inside a cascade where it says what a token was drawn from.
 ///         speculate(draft, target, policy::fixed_length{4}, accept::rejection_sampling{})
 /// Models: accept::exact, accept::rejection_sampling, accept::coupled, accept::block, accept::traversal. Smallest:
 /// tests/accept/concept.cpp.
-template <class C, class Claim>
+template <class C, class DraftDistribution>
 concept AcceptanceCriterionFor = StatesGuarantee<C> && DrawsToken<C> &&
-    (AcceptsTokens<C, Claim> || ReturnsVerdict<C, Claim> || JudgesTrees<C, Claim>);
+    (AcceptsTokens<C, DraftDistribution> || ReturnsVerdict<C, DraftDistribution> || JudgesTrees<C, DraftDistribution>);
 
-/// A criterion for at least one kind of claim.
+/// A criterion for at least one kind of draft distribution.
 template <class C>
 concept AcceptanceCriterion = AcceptanceCriterionFor<C, point_mass> || AcceptanceCriterionFor<C, distribution>;
 
 namespace detail {
 
-/// Says in one sentence what a criterion lacks to judge tokens with this claim: the first that is missing.
-template <class C, class Claim>
+/// Says in one sentence what a criterion lacks to judge tokens with this draft distribution: the first that is missing.
+template <class C, class DraftDistribution>
 struct check_criterion {
-    static constexpr bool judges = AcceptanceCriterionFor<C, Claim>;
+    static constexpr bool judges = AcceptanceCriterionFor<C, DraftDistribution>;
     static constexpr bool complete = StatesGuarantee<C> && DrawsToken<C>;
-    static constexpr bool accepts_returns = requires(const C& criterion, const distribution& target,
-                                                     const drafted_token<Claim>& drafted, any_draws& draws) {
+    static constexpr bool accepts_returns =
+        requires(const C& criterion, const distribution& target, const drafted_token<DraftDistribution>& drafted,
+                 any_draws& draws) {
         criterion.accepts(target, drafted, draws);
     };
-    static constexpr bool names_drawing = requires { typename C::drawing; };
-    static constexpr bool lacks_drawing =
-        std::same_as<Claim, point_mass> && !names_drawing && AcceptanceCriterionFor<C, distribution>;
+    static constexpr bool names_token_selector = requires { typename C::token_selector; };
+    static constexpr bool lacks_token_selector =
+        std::same_as<DraftDistribution, point_mass> && !names_token_selector && AcceptanceCriterionFor<C, distribution>;
 
     static_assert(
-        !NamesJudge<C>,
+        !HasMemberJudge<C>,
         "augur: this criterion has a member `judge`, which would be ignored: write in its place bool accepts(target, "
         "drafted, draws) const, whether the drafted token is accepted; after_rejection(target, drafted) const, what "
         "is left of the target then (may be left out: the target as it was); and token draw(target, draws) const, "
@@ -158,50 +163,51 @@ struct check_criterion {
         judges || !complete || !accepts_returns,
         "augur::speculate: this criterion's `accepts` has to return bool: whether the drafted token is accepted; "
         "the token that follows a rejected one comes from `draw`");
-    static_assert(judges || !complete || accepts_returns || !lacks_drawing,
-                  "augur::speculate: this criterion judges drawn tokens only, but it names no `drawing`, without which "
-                  "a model drafts by arg max; add `using drawing = augur::draft::sampled` to it (this drafter claims "
-                  "point_mass)");
     static_assert(
-        judges || !complete || accepts_returns || lacks_drawing || NamesJudge<C>,
-        "augur::speculate: this criterion cannot judge what this drafter claims (point_mass or "
+        judges || !complete || accepts_returns || !lacks_token_selector,
+        "augur::speculate: this criterion judges drawn tokens only, but it names no `token_selector`, without which "
+        "a model drafts by arg max; add `using token_selector = augur::draft::sampled` to it (this drafter's draft "
+        "distribution is point_mass)");
+    static_assert(
+        judges || !complete || accepts_returns || lacks_token_selector || HasMemberJudge<C>,
+        "augur::speculate: this criterion cannot judge this drafter's draft distribution (point_mass or "
         "distribution): it has no `accepts(target, drafted, draws) const` for such tokens, nor a `judge_block` "
         "that returns an augur::verdict, nor a `judge_tree` that returns a token");
     static constexpr bool done = true;
 };
 
 /// Whether what a criterion says of rejections will be heard, where it accepts such tokens.
-template <class C, class Claim>
+template <class C, class DraftDistribution>
 inline constexpr bool heard_after_rejection =
-    !NamesAfterRejection<C> || !AcceptsTokens<C, Claim> || LeavesAfterRejection<C, Claim>;
+    !HasMemberAfterRejection<C> || !AcceptsTokens<C, DraftDistribution> || LeavesAfterRejection<C, DraftDistribution>;
 
-/// What a stage claims of the tokens that a criterion accepts: `using claim = ...`, else that they were drawn from a
-/// row.
+/// The draft distribution that a stage gives the tokens that a criterion accepts: `using draft_distribution = ...`,
+/// else that they were drawn from a row.
 template <class C>
-struct claim_inside : std::type_identity<distribution> {};
+struct draft_distribution_inside : std::type_identity<distribution> {};
 template <class C>
 requires requires {
-    typename C::claim;
+    typename C::draft_distribution;
 }
-struct claim_inside<C> : std::type_identity<typename C::claim> {};
+struct draft_distribution_inside<C> : std::type_identity<typename C::draft_distribution> {};
 
 /// Refuses optional members that cannot be called and would be ignored.
 template <class C>
 struct optional_members_of_criterion {
-    static_assert(!NamesCheck<C> || ChecksSettings<C>,
+    static_assert(!HasMemberCheck<C> || ChecksSettings<C>,
                   "augur: this criterion has a member check that cannot be called as void check(const "
                   "transform::settings&) const, so that it would be ignored");
     static_assert(
-        !NamesCertain<C> || requires { flag<static_cast<bool>(C::certain)>::value; },
+        !HasMemberCertain<C> || requires { flag<static_cast<bool>(C::certain)>::value; },
         "augur: this criterion has a member certain that is no static constexpr bool");
-    static_assert(!NamesJudgeTree<C> || JudgesTrees<C, point_mass> || JudgesTrees<C, distribution>,
+    static_assert(!HasMemberJudgeTree<C> || JudgesTrees<C, point_mass> || JudgesTrees<C, distribution>,
                   "augur: this criterion has a member judge_tree that cannot be called as token judge_tree(targets, "
                   "proposed, draws, std::vector<std::size_t>& path) const, so that it would be ignored");
-    static_assert(
-        heard_after_rejection<C, point_mass> && heard_after_rejection<C, distribution>,
-        "augur: this criterion has a member after_rejection that cannot be called as after_rejection(target, "
-        "drafted) const for each claim that it accepts; accepts, draw and after_rejection itself have to take "
-        "what it returns in the target's place, and it has to return that type again");
+    static_assert(heard_after_rejection<C, point_mass> && heard_after_rejection<C, distribution>,
+                  "augur: this criterion has a member after_rejection that cannot be called as after_rejection(target, "
+                  "drafted) const for each draft distribution that it accepts; accepts, draw and after_rejection "
+                  "itself have to take "
+                  "what it returns in the target's place, and it has to return that type again");
     static constexpr bool fit = true;
 };
 

@@ -3,7 +3,7 @@
 
 #include "augur/accept/concept.hpp"
 #include "augur/detail/host_device.hpp"
-#include "augur/types/drawing.hpp"
+#include "augur/types/token_selector.hpp"
 
 namespace augur::accept {
 
@@ -16,12 +16,13 @@ namespace augur::accept {
 /// Source: Maddison, Tarlow, Minka 2014 (Gumbel-max); Daliri, Musco, Suresh 2025, "Coupling without communication".
 struct coupled {
     using guarantee = guarantee::same_seeded_text;
-    using drawing = draft::shared_noise;
+    using token_selector = draft::shared_noise;
     static constexpr bool certain = true;  ///< given the noise, which positions keep from round to round
 
     AUGUR_WHERE_ARGUMENTS_CAN
-    template <class Claim>
-    AUGUR_HOST_DEVICE bool accepts(const auto& target, const drafted_token<Claim>& drafted, auto& draws) const {
+    template <class DraftDistribution>
+    AUGUR_HOST_DEVICE bool accepts(const auto& target, const drafted_token<DraftDistribution>& drafted,
+                                   auto& draws) const {
         return drafted.id == draw(target, draws);
     }
 

@@ -4,8 +4,8 @@
 #include "augur/accept/concept.hpp"
 #include "augur/detail/host_device.hpp"
 #include "augur/transform/pipeline.hpp"
-#include "augur/types/drawing.hpp"
 #include "augur/types/error.hpp"
+#include "augur/types/token_selector.hpp"
 
 namespace augur::accept {
 
@@ -15,7 +15,7 @@ namespace augur::accept {
 /// Use `coupled` or `rejection_sampling` above temperature 0. Source: Stern et al. 2018, section 3; EAAD's criterion.
 struct exact {
     using guarantee = guarantee::same_greedy_text;
-    using drawing = draft::argmax;
+    using token_selector = draft::argmax;
     static constexpr bool certain = true;
 
     void check(const transform::settings& chosen) const {
@@ -26,8 +26,9 @@ struct exact {
     }
 
     AUGUR_WHERE_ARGUMENTS_CAN
-    template <class Claim>
-    AUGUR_HOST_DEVICE bool accepts(const auto& target, const drafted_token<Claim>& drafted, auto& /*draws*/) const {
+    template <class DraftDistribution>
+    AUGUR_HOST_DEVICE bool accepts(const auto& target, const drafted_token<DraftDistribution>& drafted,
+                                   auto& /*draws*/) const {
         return drafted.id == target.mode();
     }
 

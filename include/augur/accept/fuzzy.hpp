@@ -4,8 +4,8 @@
 #include "augur/accept/concept.hpp"
 #include "augur/detail/host_device.hpp"
 #include "augur/measure/divergence.hpp"
-#include "augur/types/drawing.hpp"
 #include "augur/types/error.hpp"
+#include "augur/types/token_selector.hpp"
 
 namespace augur::accept {
 
@@ -14,13 +14,13 @@ namespace augur::accept {
 /// token. Effect: each token is from a distribution within the threshold of the target's. At threshold 0 the target's
 /// own; at infinity the draft's, apart from what the target excludes. At temperature 0, where rows are certain, greedy
 /// text. Randomness: one draw per round, none per drafted token. Cost: a pass over both rows per drafted token.
-/// rejection_then_fuzzy gives the same text's law with fewer rejections; this is the rule as published. Source: Holsman
-/// et al. 2025, "Fuzzy speculative decoding"; Byun et al. 2025, PyramidSD, section 3.
+/// rejection_then_fuzzy gives the same text's distribution with fewer rejections; this is the rule as published.
+/// Source: Holsman et al. 2025, "Fuzzy speculative decoding"; Byun et al. 2025, PyramidSD, section 3.
 template <measure::Divergence D>
 class fuzzy {
  public:
     using guarantee = guarantee::bounded_divergence<D>;
-    using drawing = draft::sampled;
+    using token_selector = draft::sampled;
 
     /// In the divergence's unit; 0 or more, or infinity.
     explicit fuzzy(double threshold) : promised_{threshold} {
@@ -33,8 +33,9 @@ class fuzzy {
     guarantee promised() const { return promised_; }
 
     AUGUR_WHERE_ARGUMENTS_CAN
-    template <class Claim>
-    AUGUR_HOST_DEVICE bool accepts(const auto& target, const drafted_token<Claim>& drafted, auto& /*draws*/) const {
+    template <class DraftDistribution>
+    AUGUR_HOST_DEVICE bool accepts(const auto& target, const drafted_token<DraftDistribution>& drafted,
+                                   auto& /*draws*/) const {
         return is_near(target, drafted);
     }
 
@@ -70,15 +71,15 @@ class fuzzy {
 
     /// Whether the drafted token is accepted.
     AUGUR_WHERE_ARGUMENTS_CAN
-    template <class Claim>
-    AUGUR_HOST_DEVICE bool is_near(const auto& target, const drafted_token<Claim>& drafted) const {
+    template <class DraftDistribution>
+    AUGUR_HOST_DEVICE bool is_near(const auto& target, const drafted_token<DraftDistribution>& drafted) const {
         return target.probability(drafted.id) > 0 && within(target, drafted);
     }
 
  private:
     AUGUR_WHERE_ARGUMENTS_CAN
-    template <class Claim>
-    AUGUR_HOST_DEVICE bool within(const auto& target, const drafted_token<Claim>& drafted) const {
+    template <class DraftDistribution>
+    AUGUR_HOST_DEVICE bool within(const auto& target, const drafted_token<DraftDistribution>& drafted) const {
         return measure::divergence<D>(target, drafted) <= promised_.bound;
     }
 

@@ -4,9 +4,9 @@
 #include "augur/accept/concept.hpp"
 #include "augur/measure/divergence.hpp"
 #include "augur/transform/pipeline.hpp"
-#include "augur/types/drawing.hpp"
 #include "augur/types/error.hpp"
 #include "augur/types/guarantee.hpp"
+#include "augur/types/token_selector.hpp"
 
 namespace augur::accept {
 
@@ -22,8 +22,8 @@ template <measure::Divergence D>
 class fuzzy_greedy {
  public:
     using guarantee = guarantee::greedy_within<D>;
-    using drawing = draft::argmax_with_row;
-    using claim = mode_of_row;  ///< what a stage says of the tokens that are accepted (cascade/stage.hpp)
+    using token_selector = draft::argmax_with_row;
+    using draft_distribution = mode_of_row;  ///< what a stage says of the tokens that are accepted (cascade/stage.hpp)
 
     /// In the divergence's unit; 0 or more, or infinity.
     explicit fuzzy_greedy(double threshold) : promised_{threshold} {
@@ -45,24 +45,24 @@ class fuzzy_greedy {
         }
     }
 
-    template <CertainClaim Claim>
-    bool accepts(const distribution& target, const drafted_token<Claim>& drafted, auto& /*draws*/) const {
+    template <DeterministicDistribution DraftDistribution>
+    bool accepts(const distribution& target, const drafted_token<DraftDistribution>& drafted, auto& /*draws*/) const {
         return drafted.id == target.mode() || is_near(target, drafted);
     }
 
     token draw(const distribution& target, auto& /*draws*/) const { return target.mode(); }
 
     /// The row that the accepted token is the most probable one of (cascade/stage.hpp).
-    template <CertainClaim Claim>
-    const distribution& drawn_from(const distribution& target, const drafted_token<Claim>& drafted,
+    template <DeterministicDistribution DraftDistribution>
+    const distribution& drawn_from(const distribution& target, const drafted_token<DraftDistribution>& drafted,
                                    distribution& certain) const {
         if (drafted.id == target.mode() || !is_near(target, drafted)) return target;
         return row_of(drafted, target.size(), certain);
     }
 
  private:
-    template <class Claim>
-    bool is_near(const distribution& target, const drafted_token<Claim>& drafted) const {
+    template <class DraftDistribution>
+    bool is_near(const distribution& target, const drafted_token<DraftDistribution>& drafted) const {
         return target.probability(drafted.id) > 0 && distance(target, drafted) <= promised_.bound;
     }
 

@@ -14,14 +14,14 @@
 #include "augur/detail/host_device.hpp"
 #include "augur/tree/greatest_path.hpp"
 #include "augur/types/distribution.hpp"
-#include "augur/types/drawing.hpp"
 #include "augur/types/error.hpp"
 #include "augur/types/proposal.hpp"
+#include "augur/types/token_selector.hpp"
 #include "augur/types/topology.hpp"
 
 namespace augur::accept {
 
-/// The law of a token that was picked from among several draws of one row; normalised.
+/// The distribution of a token that was picked from among several draws of one row; normalised.
 struct picked_row {
     std::vector<double> chances{};
 
@@ -39,9 +39,9 @@ AUGUR_HOST_DEVICE double weight_of(const tree::ranked_token* begin, const tree::
     return sum;
 }
 
-/// The law of the greatest token, not normalised, of tokens that follow one another in their order; the draft draws
-/// those before them with probability `before`, and them with what is returned. Says of the picked token what is below
-/// it.
+/// The distribution of the greatest token, not normalised, of tokens that follow one another in their order; the draft
+/// draws those before them with probability `before`, and them with what is returned. Says of the picked token what is
+/// below it.
 AUGUR_WHERE_ARGUMENTS_CAN
 template <class Row>
 AUGUR_HOST_DEVICE double weigh_ranked(const tree::ranked_token* begin, const tree::ranked_token* end, double before,
@@ -89,7 +89,7 @@ struct greatest_path_storage {
 template <class Targets, ChainProposal Proposal>
 class picked_path {
  public:
-    using claim_type = picked_row;
+    using draft_distribution_type = picked_row;
 
     picked_path(const Targets& targets, const Proposal& proposed, greatest_path_storage& kept)
         : proposed_(proposed), kept_(kept) {
@@ -150,7 +150,7 @@ class picked_path {
         kept_.tokens.push_back(kept_.picked[path.size].id);
     }
 
-    /// The law of the greatest token, given the path so far, by chunks of the order.
+    /// The distribution of the greatest token, given the path so far, by chunks of the order.
     void weigh(const distribution& row, const auto& rank, const tree::none_above& above, tree::picked_token& picked,
                std::vector<double>& chances) const {
         auto& order = kept_.order;
@@ -174,8 +174,8 @@ class picked_path {
     greatest_path_storage& kept_;
 };
 
-/// Picks the path of the tree that is greatest by target / draft, token by token, knows the law that it has as the
-/// greatest of so many independent ones, and judges it by `block` as if that had been its draft. Effect: none, the
+/// Picks the path of the tree that is greatest by target / draft, token by token, knows the distribution that it has as
+/// the greatest of so many independent ones, and judges it by `block` as if that had been its draft. Effect: none, the
 /// joint distribution of the text is the target's exactly, for siblings that are drawn with replacement: the K
 /// independent paths of the paper, or any tree of such siblings whose shape does not depend on the tokens drawn (which
 /// the drafter sees to, as model_tree does). Siblings of several rows are refused when they are met, but for
@@ -187,7 +187,7 @@ class picked_path {
 /// ours.
 struct multipath_block {
     using guarantee = guarantee::same_distribution;
-    using drawing = draft::sampled_with_replacement;
+    using token_selector = draft::sampled_with_replacement;
     using storage_type = greatest_path_storage;
 
     template <class Targets, ChainProposalOf<distribution> Proposal>

@@ -10,15 +10,15 @@ namespace augur::accept {
 
 /// Judges by rejection_sampling; a token that it rejects is accepted all the same when the divergence between the rows
 /// is at most the threshold and the target does not exclude it.
-/// Effect: that of fuzzy, and the same law where the target excludes nothing that is drafted: within the threshold the
-/// draft's row, beyond it the target's. At threshold 0 and at temperature 0 it is rejection_sampling.
+/// Effect: that of fuzzy, and the same distribution where the target excludes nothing that is drafted: within the
+/// threshold the draft's row, beyond it the target's. At threshold 0 and at temperature 0 it is rejection_sampling.
 /// Randomness and cost: those of rejection_sampling, and a pass over both rows per rejection.
 /// Accepts at least as often as fuzzy and as rejection_sampling do.
 template <measure::Divergence D>
 class rejection_then_fuzzy {
  public:
     using guarantee = guarantee::bounded_divergence<D>;
-    using drawing = draft::sampled;
+    using token_selector = draft::sampled;
 
     /// In the divergence's unit; 0 or more, or infinity.
     explicit rejection_then_fuzzy(double threshold) : second_(threshold) {}
@@ -27,14 +27,15 @@ class rejection_then_fuzzy {
     guarantee promised() const { return second_.promised(); }
 
     AUGUR_WHERE_ARGUMENTS_CAN
-    template <class Claim>
-    AUGUR_HOST_DEVICE bool accepts(const auto& target, const drafted_token<Claim>& drafted, auto& draws) const {
+    template <class DraftDistribution>
+    AUGUR_HOST_DEVICE bool accepts(const auto& target, const drafted_token<DraftDistribution>& drafted,
+                                   auto& draws) const {
         return rejection_sampling{}.accepts(target, drafted, draws) || second_.is_near(target, drafted);
     }
 
     AUGUR_WHERE_ARGUMENTS_CAN
-    template <class Claim>
-    AUGUR_HOST_DEVICE auto after_rejection(const auto& target, const drafted_token<Claim>& drafted) const {
+    template <class DraftDistribution>
+    AUGUR_HOST_DEVICE auto after_rejection(const auto& target, const drafted_token<DraftDistribution>& drafted) const {
         return rejection_sampling{}.after_rejection(target, drafted);
     }
 
@@ -42,8 +43,8 @@ class rejection_then_fuzzy {
     AUGUR_HOST_DEVICE token draw(const auto& target, auto& draws) const { return second_.draw(target, draws); }
 
     /// As fuzzy's.
-    template <class Claim>
-    const distribution& drawn_from(const distribution& target, const drafted_token<Claim>& drafted,
+    template <class DraftDistribution>
+    const distribution& drawn_from(const distribution& target, const drafted_token<DraftDistribution>& drafted,
                                    distribution& mixed) const {
         return second_.drawn_from(target, drafted, mixed);
     }

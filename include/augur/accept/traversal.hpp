@@ -13,8 +13,8 @@
 #include "augur/accept/rejection_sampling.hpp"
 #include "augur/detail/host_device.hpp"
 #include "augur/types/distribution.hpp"
-#include "augur/types/drawing.hpp"
 #include "augur/types/proposal.hpp"
+#include "augur/types/token_selector.hpp"
 #include "augur/types/topology.hpp"
 
 namespace augur::accept {
@@ -138,10 +138,11 @@ struct traversal_storage {
 
         double total() const { return sum; }
     };
-    template <class Claim>
-    using residuals_of = std::vector<residual_weights<Claim>>;
-    template <class Claim>
-    static constexpr bool keeps = std::is_same_v<Claim, point_mass> || std::is_same_v<Claim, distribution>;
+    template <class DraftDistribution>
+    using residuals_of = std::vector<residual_weights<DraftDistribution>>;
+    template <class DraftDistribution>
+    static constexpr bool keeps =
+        std::is_same_v<DraftDistribution, point_mass> || std::is_same_v<DraftDistribution, distribution>;
     struct levels_by_depth {
         std::vector<traversal_level<left>> all{};
 
@@ -149,7 +150,7 @@ struct traversal_storage {
         const traversal_level<left>& operator[](std::size_t depth) const { return all[depth]; }
     };
 
-    std::vector<residual_storage> rooms{};  ///< by depth
+    std::vector<residual_storage> workspaces{};  ///< by depth
     std::tuple<residuals_of<point_mass>, residuals_of<distribution>> residuals{};
     levels_by_depth levels{};
 };
@@ -165,13 +166,13 @@ struct traversal_storage {
 /// Weng et al. 2025, "Traversal verification for speculative tree decoding" (arXiv 2505.12398).
 struct traversal {
     using guarantee = guarantee::same_distribution;
-    using drawing = draft::sampled;
+    using token_selector = draft::sampled;
     using storage_type = traversal_storage;
 
     template <class Targets, ChainProposal Proposal, class Draws>
     token judge_tree(const Targets& targets, const Proposal& proposed, const Draws& draws,
                      std::vector<std::size_t>& path, storage_type& storage) const {
-        using rows_type = rows_on_host<Targets, typename Proposal::claim_type>;
+        using rows_type = rows_on_host<Targets, typename Proposal::draft_distribution_type>;
         storage.levels.all.resize(proposed.size() + 1);
         rows_type rows(targets, proposed.size(), storage);
         traversal_walk walk(rows, storage.levels, proposed, parents_of(proposed), draws);
@@ -197,21 +198,22 @@ struct traversal {
     }
 
     /// The row that the accepted token was drawn from (cascade/stage.hpp): always the target's, given those before it.
-    template <class Claim>
-    const distribution& drawn_from(const distribution& target, const drafted_token<Claim>&, distribution&) const {
+    template <class DraftDistribution>
+    const distribution& drawn_from(const distribution& target, const drafted_token<DraftDistribution>&,
+                                   distribution&) const {
         return target;
     }
 
  private:
     /// The target's rows, and residuals of them, one above the other: those of a path, its beginning first.
-    template <class Targets, class Claim>
+    template <class Targets, class DraftDistribution>
     class rows_on_host {
      public:
         using left_type = traversal_storage::left;
 
         rows_on_host(const Targets& targets, std::size_t nodes, traversal_storage& storage)
-            : targets_(targets), rooms_(storage.rooms), residuals_(kept_in(storage)) {
-            if (rooms_.size() < nodes) rooms_.resize(nodes);
+            : targets_(targets), workspaces_(storage.workspaces), residuals_(kept_in(storage)) {
+            if (workspaces_.size() < nodes) workspaces_.resize(nodes);
             residuals_.clear();
             residuals_.reserve(nodes);  // so that none moves, for the next refers to it
         }
@@ -224,13 +226,13 @@ struct traversal {
         double probability(const left_type& left, token id) const {
             return left.is_whole ? left.target->probability(id) : last_of(left).probability(id);
         }
-        left_type after(const left_type& left, const drafted_token<Claim>& rejected, double worth,
+        left_type after(const left_type& left, const drafted_token<DraftDistribution>& rejected, double worth,
                         std::size_t depth) const {
             while (residuals_.size() > left.residuals) residuals_.pop_back();
             if (left.is_whole) {
                 residuals_.emplace_back(*left.target, rejected, worth);
             } else {
-                residuals_.emplace_back(last_of(left), rejected, worth, &rooms_[depth]);
+                residuals_.emplace_back(last_of(left), rejected, worth, &workspaces_[depth]);
             }
             return {left.target, left.residuals + 1, false, residuals_.back().total()};
         }
@@ -239,20 +241,22 @@ struct traversal {
         }
 
      private:
-        using residuals_type = traversal_storage::residuals_of<Claim>;
+        using residuals_type = traversal_storage::residuals_of<DraftDistribution>;
 
-        /// Those of a claim of somebody else's last for a round.
+        /// Those of a draft distribution of somebody else's last for a round.
         residuals_type& kept_in(traversal_storage& storage) {
-            if constexpr (traversal_storage::keeps<Claim>) {
+            if constexpr (traversal_storage::keeps<DraftDistribution>) {
                 return std::get<residuals_type>(storage.residuals);
             } else {
                 return own_;
             }
         }
-        const residual_weights<Claim>& last_of(const left_type& left) const { return residuals_[left.residuals - 1]; }
+        const residual_weights<DraftDistribution>& last_of(const left_type& left) const {
+            return residuals_[left.residuals - 1];
+        }
 
         const Targets& targets_;
-        std::vector<residual_storage>& rooms_;
+        std::vector<residual_storage>& workspaces_;
         residuals_type own_{};
         residuals_type& residuals_;
     };

@@ -12,10 +12,10 @@
 #include "augur/detail/chunks.hpp"
 #include "augur/detail/host_device.hpp"
 #include "augur/types/distribution.hpp"
-#include "augur/types/drawing.hpp"
 #include "augur/types/error.hpp"
 #include "augur/types/guarantee.hpp"
 #include "augur/types/proposal.hpp"
+#include "augur/types/token_selector.hpp"
 #include "augur/types/topology.hpp"
 
 namespace augur::accept {
@@ -104,7 +104,7 @@ class typical_paths {
 class typical {
  public:
     using guarantee = guarantee::minimum_probability;
-    using drawing = draft::argmax;
+    using token_selector = draft::argmax;
     static constexpr bool certain = true;
 
     /// Refuses numbers outside of [0, 1].

@@ -251,7 +251,7 @@ void walk_tree(const Criterion& criterion, const Proposal& proposed, const Rows&
 /// once its storage has grown.
 template <class Criterion, ChainProposal Proposal, class Rows, TransformsRows<Rows> Transform, Chooser C, class For,
           class Watcher = nobody>
-requires AcceptanceCriterionFor<Criterion, typename Proposal::claim_type>
+requires AcceptanceCriterionFor<Criterion, typename Proposal::draft_distribution_type>
 void walk(const Criterion& criterion, const Proposal& proposed, const Rows& rows, const Transform& transform,
           prefix& before, C& chooser, std::size_t round, walk_storage<Transform, For>& targets, verdict& out,
           Watcher&& watcher = {}) {
@@ -260,10 +260,10 @@ void walk(const Criterion& criterion, const Proposal& proposed, const Rows& rows
     out.next = no_token;
     out.path.clear();
     out.at_leaf = false;
-    using claim = typename Proposal::claim_type;
-    if constexpr (JudgesTrees<Criterion, claim>) {
+    using draft_distribution = typename Proposal::draft_distribution_type;
+    if constexpr (JudgesTrees<Criterion, draft_distribution>) {
         walk_tree(criterion, proposed, rows, transform, before, chooser, round, targets, out, watcher);
-    } else if constexpr (ReturnsVerdict<Criterion, claim>) {
+    } else if constexpr (ReturnsVerdict<Criterion, draft_distribution>) {
         walk_whole(criterion, proposed, rows, transform, before, chooser, round, targets, out, watcher);
     } else {
         walk_each(criterion, proposed, rows, transform, before, chooser, round, targets, out, watcher);
@@ -272,7 +272,7 @@ void walk(const Criterion& criterion, const Proposal& proposed, const Rows& rows
 
 /// The same with storage of its own.
 template <class Criterion, ChainProposal Proposal, class Rows, TransformsRows<Rows> Transform, Chooser C>
-requires AcceptanceCriterionFor<Criterion, typename Proposal::claim_type> verdict
+requires AcceptanceCriterionFor<Criterion, typename Proposal::draft_distribution_type> verdict
 walk(const Criterion& criterion, const Proposal& proposed, const Rows& rows, const Transform& transform, prefix& before,
      C& chooser, std::size_t round) {
     walk_storage<Transform, Criterion> targets;

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "augur/detail/value_or_reference.hpp"
+#include "augur/detail/owned_or_borrowed.hpp"
 #include "augur/model/cached_sequence.hpp"
 #include "augur/model/concepts.hpp"
 #include "augur/transform/pipeline.hpp"
@@ -37,10 +37,10 @@ concept TextCodec = requires(const C& codec, std::string_view bytes, token t) {
 template <class HeldModel, class HeldCodec>
 class speaker {
  public:
-    using model_type = typename detail::value_or_reference<HeldModel>::type;
-    static_assert(Model<model_type> && TextCodec<typename detail::value_or_reference<HeldCodec>::type>);
+    using model_type = typename detail::owned_or_borrowed<HeldModel>::type;
+    static_assert(Model<model_type> && TextCodec<typename detail::owned_or_borrowed<HeldCodec>::type>);
 
-    speaker(detail::value_or_reference<HeldModel> model, detail::value_or_reference<HeldCodec> codec,
+    speaker(detail::owned_or_borrowed<HeldModel> model, detail::owned_or_borrowed<HeldCodec> codec,
             std::span<const token> end_tokens)
         : model_(std::move(model)), codec_(std::move(codec)), end_tokens_(end_tokens.begin(), end_tokens.end()) {
         for (token t : end_tokens_) {
@@ -56,8 +56,8 @@ class speaker {
     bool ends(token t) const { return std::find(end_tokens_.begin(), end_tokens_.end(), t) != end_tokens_.end(); }
 
  private:
-    detail::value_or_reference<HeldModel> model_;
-    detail::value_or_reference<HeldCodec> codec_;
+    detail::owned_or_borrowed<HeldModel> model_;
+    detail::owned_or_borrowed<HeldCodec> codec_;
     std::vector<token> end_tokens_;
 };
 
@@ -159,8 +159,8 @@ namespace augur {
 /// to, rvalues are kept.
 template <class M, cascade::TextCodec C>
 auto spoken(M&& model, C&& codec, std::span<const token> end_tokens = {}) {
-    return cascade::speaker<M, C>(detail::value_or_reference<M>(std::forward<M>(model)),
-                                  detail::value_or_reference<C>(std::forward<C>(codec)), end_tokens);
+    return cascade::speaker<M, C>(detail::owned_or_borrowed<M>(std::forward<M>(model)),
+                                  detail::owned_or_borrowed<C>(std::forward<C>(codec)), end_tokens);
 }
 
 }  // namespace augur

@@ -28,18 +28,18 @@ model_link(Policy, Criterion) -> model_link<Policy, Criterion>;
 namespace detail {
 
 /// Drafter, link, model, link, model, ...: each stage drafts for the next.
-template <cascade::claims Claims, class Named, class Link, class Target>
+template <cascade::proposed_rows ProposedRows, class Named, class Link, class Target>
 auto cascade_of(Named&& drafter, Link by, Target&& target) {
     return speculate(std::forward<Named>(drafter), std::forward<Target>(target), std::move(by.policy),
                      std::move(by.criterion));
 }
-template <cascade::claims Claims, class Named, class Link, class Middle, class... Rest>
+template <cascade::proposed_rows ProposedRows, class Named, class Link, class Middle, class... Rest>
 requires(sizeof...(Rest) > 0) auto cascade_of(Named&& drafter, Link by, Middle&& middle, Rest&&... rest) {
     using policy_type = decltype(by.policy);
     using criterion_type = decltype(by.criterion);
     auto inner = drafter_for<criterion_type>(std::forward<Named>(drafter));
-    using stage = cascade::stage<decltype(inner), Middle, policy_type, criterion_type, Claims>;
-    return cascade_of<Claims>(
+    using stage = cascade::stage<decltype(inner), Middle, policy_type, criterion_type, ProposedRows>;
+    return cascade_of<ProposedRows>(
         stage(std::move(inner), std::forward<Middle>(middle), std::move(by.policy), std::move(by.criterion)),
         std::forward<Rest>(rest)...);
 }
@@ -64,7 +64,7 @@ void check_each_once(const Parts&... parts) {
 template <class... Parts>
 requires(sizeof...(Parts) >= 3 && sizeof...(Parts) % 2 == 1) auto cascaded(Parts&&... parts) {
     detail::check_each_once(parts...);
-    return detail::cascade_of<cascade::claims::what_it_drew>(std::forward<Parts>(parts)...);
+    return detail::cascade_of<cascade::proposed_rows::what_it_drew>(std::forward<Parts>(parts)...);
 }
 
 /// The same with each token judged by the row of the model that proposed it, wherever it was drawn from: PyramidSD as
@@ -72,7 +72,7 @@ requires(sizeof...(Parts) >= 3 && sizeof...(Parts) % 2 == 1) auto cascaded(Parts
 template <class... Parts>
 requires(sizeof...(Parts) >= 3 && sizeof...(Parts) % 2 == 1) auto cascaded_as_published(Parts&&... parts) {
     detail::check_each_once(parts...);
-    return detail::cascade_of<cascade::claims::own_rows>(std::forward<Parts>(parts)...);
+    return detail::cascade_of<cascade::proposed_rows::own_rows>(std::forward<Parts>(parts)...);
 }
 
 }  // namespace augur

@@ -9,40 +9,40 @@
 #include "augur/accept/concept.hpp"
 #include "augur/accept/coupled.hpp"
 #include "augur/cascade/stage.hpp"
-#include "augur/detail/value_or_reference.hpp"
+#include "augur/detail/owned_or_borrowed.hpp"
 #include "augur/draft/concept.hpp"
 #include "augur/draft/named.hpp"
 #include "augur/draft/no_draft.hpp"
 #include "augur/model/concepts.hpp"
 #include "augur/model/same_vocabulary.hpp"
 #include "augur/policy/fixed_length.hpp"
-#include "augur/types/drawing.hpp"
 #include "augur/types/error.hpp"
+#include "augur/types/token_selector.hpp"
 
 namespace augur {
 
 namespace detail {
 template <class Criterion>
-struct drawing_for : std::type_identity<draft::argmax> {};
+struct token_selector_for : std::type_identity<draft::argmax> {};
 template <class Criterion>
 requires requires {
-    typename Criterion::drawing;
+    typename Criterion::token_selector;
 }
-struct drawing_for<Criterion> : std::type_identity<typename Criterion::drawing> {};
+struct token_selector_for<Criterion> : std::type_identity<typename Criterion::token_selector> {};
 
 /// What a criterion promises, unless it would rest on rows that tokens were not drawn from (cascade/stage.hpp).
 template <class D, class Criterion>
 struct promise_on : std::type_identity<typename Criterion::guarantee> {};
 template <class D, class Criterion>
 requires requires {
-    requires !D::claims_what_it_drew;
+    requires !D::proposes_what_it_drew;
 }
 struct promise_on<D, Criterion> : std::type_identity<guarantee::none> {};
 
 /// The drafter for what a user names, drawing as the criterion asks where nobody else says how.
 template <class Criterion, class Named>
 auto drafter_for(Named&& named) {
-    return draft::drafter_of<typename drawing_for<Criterion>::type>(std::forward<Named>(named));
+    return draft::drafter_of<typename token_selector_for<Criterion>::type>(std::forward<Named>(named));
 }
 }  // namespace detail
 
@@ -52,9 +52,9 @@ auto drafter_for(Named&& named) {
 template <Drafter DrafterType, class Target, SpeculationPolicy Policy, class Criterion>
 class speculator {
  public:
-    static_assert(detail::check_criterion<Criterion, typename DrafterType::claim_type>::done);
+    static_assert(detail::check_criterion<Criterion, typename DrafterType::draft_distribution_type>::done);
     using drafter_type = DrafterType;
-    using target_type = typename detail::value_or_reference<Target>::type;
+    using target_type = typename detail::owned_or_borrowed<Target>::type;
     using policy_type = Policy;
     using criterion_type = Criterion;
     using guarantee = guarantee_on_rows_of<target_type, typename detail::promise_on<DrafterType, Criterion>::type>;
@@ -73,8 +73,8 @@ class speculator {
         "augur::speculate: this policy looks at how long the draft's matches are, but this drafter matches nothing; "
         "use draft::prompt_lookup, or another policy");
     static_assert(
-        !branches<DrafterType> || !ReturnsVerdict<Criterion, typename DrafterType::claim_type> ||
-            JudgesTrees<Criterion, typename DrafterType::claim_type>,
+        !branches<DrafterType> || !ReturnsVerdict<Criterion, typename DrafterType::draft_distribution_type> ||
+            JudgesTrees<Criterion, typename DrafterType::draft_distribution_type>,
         "augur::speculate: this drafter branches (its proposals are trees), but this criterion judges whole "
         "chains (judge_block); use one that judges token by token, as accept::rejection_sampling, or whole trees, "
         "as accept::traversal");
@@ -121,7 +121,7 @@ class speculator {
 
  private:
     DrafterType drafter_;
-    detail::value_or_reference<Target> target_;
+    detail::owned_or_borrowed<Target> target_;
     Policy policy_;
     Criterion criterion_;
 };

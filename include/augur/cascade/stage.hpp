@@ -12,8 +12,8 @@
 
 #include "augur/accept/rejection_sampling.hpp"
 #include "augur/accept/walk.hpp"
+#include "augur/detail/owned_or_borrowed.hpp"
 #include "augur/detail/stopwatch.hpp"
-#include "augur/detail/value_or_reference.hpp"
 #include "augur/draft/concept.hpp"
 #include "augur/flow/task.hpp"
 #include "augur/model/cached_sequence.hpp"
@@ -30,10 +30,10 @@ namespace augur {
 
 /// A criterion that knows the row that a token comes from once it is accepted, whichever token that is:
 /// drawn_from(target, drafted, storage) const -> const distribution&, one of the three rows or made in the storage.
-/// Where the tokens are picked from that row and not drawn, `using claim = mode_of_row` says so.
-template <class C, class Claim>
-concept KnowsWhatItDrewFrom = AcceptanceCriterionFor<C, Claim> &&
-    requires(const C& criterion, const distribution& target, const drafted_token<Claim>& drafted,
+/// Where the tokens are picked from that row and not drawn, `using draft_distribution = mode_of_row` says so.
+template <class C, class DraftDistribution>
+concept KnowsWhatItDrewFrom = AcceptanceCriterionFor<C, DraftDistribution> &&
+    requires(const C& criterion, const distribution& target, const drafted_token<DraftDistribution>& drafted,
              distribution& storage) {
     { criterion.drawn_from(target, drafted, storage) } -> std::same_as<const distribution&>;
 };
@@ -46,21 +46,22 @@ concept LeavesNothingOpen = requires {
 };
 
 /// A criterion for a link inside a cascade.
-template <class C, class Claim>
-concept StandsInside = AcceptanceCriterionFor<C, Claim> &&(KnowsWhatItDrewFrom<C, Claim> || LeavesNothingOpen<C>);
+template <class C, class DraftDistribution>
+concept StandsInside = AcceptanceCriterionFor<C, DraftDistribution> &&
+    (KnowsWhatItDrewFrom<C, DraftDistribution> || LeavesNothingOpen<C>);
 
 namespace cascade {
 
 /// Which row goes with a token that a stage proposes.
-enum class claims {
+enum class proposed_rows {
     what_it_drew,  ///< the row that it was drawn from: the drafter's where a rule accepted it, else the model's
     own_rows       ///< the model's, whatever the token was drawn from, as published; then nothing exact can rest on it
 };
 
 /// The row that the token comes from once it is accepted; the model's, where that is left open by nothing.
-template <class Criterion, class Claim>
-const distribution& row_of(const Criterion& criterion, const distribution& target, const drafted_token<Claim>& drafted,
-                           distribution& storage) {
+template <class Criterion, class DraftDistribution>
+const distribution& row_of(const Criterion& criterion, const distribution& target,
+                           const drafted_token<DraftDistribution>& drafted, distribution& storage) {
     if constexpr (LeavesNothingOpen<Criterion>) {
         return target;
     } else {
@@ -70,24 +71,24 @@ const distribution& row_of(const Criterion& criterion, const distribution& targe
 
 /// A link's criterion, but that a row which is not the target's is drawn from as it is, by rejection sampling: what is
 /// claimed is no rounding of what the criterion does.
-template <class Criterion, class Claim>
+template <class Criterion, class DraftDistribution>
 struct judged_by_its_row {
     using guarantee = typename Criterion::guarantee;
     struct rejected {
         const distribution& target;
-        const drafted_token<Claim>& drafted;
+        const drafted_token<DraftDistribution>& drafted;
     };
 
     const Criterion& criterion;
     distribution& storage;
     const distribution*& from;  ///< the row of the token that was judged last
 
-    bool accepts(const distribution& target, const drafted_token<Claim>& drafted, auto& draws) const {
+    bool accepts(const distribution& target, const drafted_token<DraftDistribution>& drafted, auto& draws) const {
         from = &row_of(criterion, target, drafted, storage);
         return from == &target ? criterion.accepts(target, drafted, draws)
                                : accept::rejection_sampling{}.accepts(*from, drafted, draws);
     }
-    rejected after_rejection(const distribution& target, const drafted_token<Claim>& drafted) const {
+    rejected after_rejection(const distribution& target, const drafted_token<DraftDistribution>& drafted) const {
         return {target, drafted};
     }
     token draw(const rejected& left, auto& draws) const {
@@ -104,22 +105,25 @@ struct judged_by_its_row {
 /// model is idle. Effect on the distribution: that of the stage above. Randomness: its own, by position, level and
 /// round (nested_chooser). Cost: the rounds inside; a row is kept for every token.
 /// Source: Byun et al. 2025, PyramidSD, section 3; that a token keeps the row it was drawn from is ours.
-template <Drafter Inner, class Source, SpeculationPolicy Policy, class Criterion, claims Claims = claims::what_it_drew>
+template <Drafter Inner, class Source, SpeculationPolicy Policy, class Criterion,
+          proposed_rows ProposedRows = proposed_rows::what_it_drew>
 class stage {
  public:
-    using model_type = typename detail::value_or_reference<Source>::type;
-    using claim_type = typename augur::detail::claim_inside<Criterion>::type;
-    using inner_claim = typename Inner::claim_type;
+    using model_type = typename detail::owned_or_borrowed<Source>::type;
+    using draft_distribution_type = typename augur::detail::draft_distribution_inside<Criterion>::type;
+    using inner_draft_distribution = typename Inner::draft_distribution_type;
     static_assert(Model<model_type>);
-    static_assert(AcceptanceCriterionFor<Criterion, typename Inner::claim_type>,
-                  "augur: inside a cascade, this link's criterion cannot judge what its drafter claims (point_mass or "
-                  "distribution)");
     static_assert(
-        !AcceptanceCriterionFor<Criterion, typename Inner::claim_type> ||
-            StandsInside<Criterion, typename Inner::claim_type>,
+        AcceptanceCriterionFor<Criterion, typename Inner::draft_distribution_type>,
+        "augur: inside a cascade, this link's criterion cannot judge its drafter's draft distribution (point_mass or "
+        "distribution)");
+    static_assert(
+        !AcceptanceCriterionFor<Criterion, typename Inner::draft_distribution_type> ||
+            StandsInside<Criterion, typename Inner::draft_distribution_type>,
         "augur: inside a cascade a token is proposed to the next model with the row that it was drawn from, so that a "
         "link's criterion has to say which: add `const distribution& drawn_from(const distribution& target, const "
-        "drafted_token<Claim>& drafted, distribution& storage) const`, which returns target, *drafted.row or "
+        "drafted_token<DraftDistribution>& drafted, distribution& storage) const`, which returns target, *drafted.row "
+        "or "
         "what it made in storage; or `static constexpr bool certain = true`, if what is accepted is fixed by the "
         "target's row and the noise");
     static_assert(!ReadsStates<Inner>, "augur: inside a cascade no hidden states are available");
@@ -143,20 +147,20 @@ class stage {
     struct state_type {
         typename Inner::state_type inner;
         model::cached_sequence<model_type> cache;
-        progress now;                                  ///< this round's proposal included
-        progress settled;                              ///< up to the last commit
-        proposal<typename Inner::claim_type> block{};  ///< from here on storage
+        progress now;                                               ///< this round's proposal included
+        progress settled;                                           ///< up to the last commit
+        proposal<typename Inner::draft_distribution_type> block{};  ///< from here on storage
         accept::walk_storage<transform::pipeline, Criterion> rows{};
         distribution mixed{};
     };
     static constexpr bool shows_rows = true;
-    static constexpr bool claims_what_it_drew = Claims == claims::what_it_drew;
+    static constexpr bool proposes_what_it_drew = ProposedRows == proposed_rows::what_it_drew;
 
     /// Refuses a drafter of another vocabulary.
     stage(Inner inner, Source&& source, Policy policy, Criterion criterion)
-        : stage(std::move(inner), detail::value_or_reference<Source>(std::forward<Source>(source)), std::move(policy),
+        : stage(std::move(inner), detail::owned_or_borrowed<Source>(std::forward<Source>(source)), std::move(policy),
                 std::move(criterion)) {}
-    stage(Inner inner, detail::value_or_reference<Source> held, Policy policy, Criterion criterion)
+    stage(Inner inner, detail::owned_or_borrowed<Source> held, Policy policy, Criterion criterion)
         : inner_(std::move(inner)),
           model_(std::move(held)),
           policy_(std::move(policy)),
@@ -200,7 +204,7 @@ class stage {
         counts.back() = state.settled.counts;
     }
 
-    flow::task propose(state_type& state, auto& context, proposal<claim_type>& proposed) const {
+    flow::task propose(state_type& state, auto& context, proposal<draft_distribution_type>& proposed) const {
         speculative_suffix speculative(context.prefix());
         bool more = true;
         for (std::size_t attempt = 0; more && context.wants_more(proposed.size()) && attempt < most_rounds; ++attempt) {
@@ -228,7 +232,7 @@ class stage {
         64;  ///< inside one of the stage above; bits of a round's number, level by level
 
     /// Drafts, verifies, and adds what is accepted to the proposal; says whether there may be more.
-    flow::task run_round(state_type& state, auto& context, proposal<claim_type>& proposed,
+    flow::task run_round(state_type& state, auto& context, proposal<draft_distribution_type>& proposed,
                          speculative_suffix& speculative, bool& more) const {
         prefix& before = context.prefix();
         observation& seen = state.now.seen;
@@ -236,9 +240,9 @@ class stage {
         chooser_type chooser(context.chooser());  // deduced, that of a nested one would be a copy
         const std::size_t wanted = context.wanted() - proposed.size();
         const std::size_t most = proposed.empty() && wanted == 1 ? 1 : wanted - 1;  // see the class
-        const std::size_t room = std::min<std::size_t>(most, model().context_length() - before.size());
+        const std::size_t budget = std::min<std::size_t>(most, model().context_length() - before.size());
         seen.prefix_length = before.size();
-        draft::context within(before, context.transform(), chooser, state.now.policy, seen, room, shown_by<Inner>,
+        draft::context within(before, context.transform(), chooser, state.now.policy, seen, budget, shown_by<Inner>,
                               &context.frames(), draft::lent<Inner>(state.cache));
         within.be_timed(context.timed());
         augur::detail::stopwatch watch(context.timed());
@@ -265,7 +269,7 @@ class stage {
 
     /// Judges the block and adds the accepted tokens to the proposal.
     verdict judge(state_type& state, auto& context, auto& chooser, std::size_t round, const auto& rows,
-                  proposal<claim_type>& proposed, speculative_suffix& speculative) const {
+                  proposal<draft_distribution_type>& proposed, speculative_suffix& speculative) const {
         const std::size_t first = proposed.size();
         const distribution* from = nullptr;
         const additions<std::remove_reference_t<decltype(context)>, std::remove_cvref_t<decltype(rows)>> added{
@@ -275,12 +279,13 @@ class stage {
             accept::walk(criterion, block, rows, context.transform(), context.prefix(), chooser, round, state.rows,
                          decided, added);
         };
-        if constexpr (!JudgesEach<Criterion, inner_claim>) {
+        if constexpr (!JudgesEach<Criterion, inner_draft_distribution>) {
             walk(criterion_, state.block);
-        } else if constexpr (CertainClaim<claim_type>) {
-            walk(criterion_, unbranched{state.block});  // nothing is drawn: no claim is a rounding of it
+        } else if constexpr (DeterministicDistribution<draft_distribution_type>) {
+            walk(criterion_, unbranched{state.block});  // nothing is drawn: no draft distribution is a rounding of it
         } else {
-            walk(judged_by_its_row<Criterion, inner_claim>{criterion_, state.mixed, from}, unbranched{state.block});
+            walk(judged_by_its_row<Criterion, inner_draft_distribution>{criterion_, state.mixed, from},
+                 unbranched{state.block});
         }
         for (const token t : proposed.tokens().subspan(first)) speculative.push(t);
         return decided;
@@ -293,7 +298,7 @@ class stage {
         state_type& state;
         Context& context;
         const Rows& rows;
-        proposal<claim_type>& proposed;
+        proposal<draft_distribution_type>& proposed;
         const distribution*& from;  ///< as found when the token was judged, or null
 
         bool wants(std::size_t row) const { return context.wants_more(proposed.size(), rows[row]); }
@@ -302,20 +307,20 @@ class stage {
             if (found == nullptr && row < state.block.size()) {
                 found = &row_of(criterion, target, state.block[row], state.mixed);
             }
-            distribution& claimed = proposed.next_row();
-            if constexpr (!claims_what_it_drew) {
-                claimed = target;
+            distribution& stated = proposed.next_row();
+            if constexpr (!proposes_what_it_drew) {
+                stated = target;
             } else if constexpr (LeavesNothingOpen<Criterion>) {
-                claimed.become_point(taken, target.size());
+                stated.become_point(taken, target.size());
             } else {
-                claimed = found == nullptr ? target : *found;
+                stated = found == nullptr ? target : *found;
             }
             proposed.complete(taken);
         }
     };
 
     Inner inner_;
-    detail::value_or_reference<Source> model_;
+    detail::owned_or_borrowed<Source> model_;
     Policy policy_;
     Criterion criterion_;
 };

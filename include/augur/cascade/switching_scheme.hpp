@@ -11,7 +11,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "augur/detail/value_or_reference.hpp"
+#include "augur/detail/owned_or_borrowed.hpp"
 #include "augur/model/cached_sequence.hpp"
 #include "augur/model/concepts.hpp"
 #include "augur/model/distinct.hpp"
@@ -50,12 +50,12 @@ struct switching_options {
 template <SwitchingPolicy Policy, class... Held>
 class switching_scheme {
     static_assert(sizeof...(Held) >= 2, "augur::switching: name two models or more, cheapest first, then the policy");
-    static_assert((Model<typename detail::value_or_reference<Held>::type> && ...));
+    static_assert((Model<typename detail::owned_or_borrowed<Held>::type> && ...));
 
  public:
     using policy_type = Policy;
-    using models_type = std::tuple<detail::value_or_reference<Held>...>;
-    using caches_type = std::tuple<model::cached_sequence<typename detail::value_or_reference<Held>::type>...>;
+    using models_type = std::tuple<detail::owned_or_borrowed<Held>...>;
+    using caches_type = std::tuple<model::cached_sequence<typename detail::owned_or_borrowed<Held>::type>...>;
     using guarantee = guarantee::none;
 
     switching_scheme(models_type models, Policy policy, switching_options options = {})
@@ -141,7 +141,7 @@ template <class... Held, class Arguments, std::size_t... I>
 auto switching_of(Arguments arguments, std::index_sequence<I...>) {
     using policy_type = std::remove_cvref_t<std::tuple_element_t<sizeof...(I), Arguments>>;
     using scheme = cascade::switching_scheme<policy_type, std::tuple_element_t<I, std::tuple<Held...>>...>;
-    return scheme(typename scheme::models_type(value_or_reference<std::tuple_element_t<I, std::tuple<Held...>>>(
+    return scheme(typename scheme::models_type(owned_or_borrowed<std::tuple_element_t<I, std::tuple<Held...>>>(
                       std::forward<std::tuple_element_t<I, Arguments>>(std::get<I>(arguments)))...),
                   std::get<sizeof...(I)>(std::move(arguments)));
 }

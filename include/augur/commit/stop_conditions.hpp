@@ -126,7 +126,7 @@ class stop_watcher {
     std::string_view released() { return text_.release(); }
 
     /// The most tokens a round may commit.
-    std::size_t room(std::size_t generated, std::size_t length) const {
+    std::size_t budget(std::size_t generated, std::size_t length) const {
         return std::min(conditions_.max_tokens - std::min(generated, conditions_.max_tokens),
                         context_length_ - std::min(length, context_length_));
     }

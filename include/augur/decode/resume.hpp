@@ -31,8 +31,8 @@ void begin_text(Session& s, std::span<const token> added, commit::stop_condition
     s.committed = std::move(longer);
     s.stops = std::move(stops);
     s.fault.clear();
-    const bool has_room = s.stops.room(0, s.committed.size()) > 0;
-    s.finished = has_room ? finish_reason::running : finish_reason::max_tokens;
+    const bool has_budget = s.stops.budget(0, s.committed.size()) > 0;
+    s.finished = has_budget ? finish_reason::running : finish_reason::max_tokens;
 }
 
 }  // namespace detail
@@ -40,8 +40,8 @@ void begin_text(Session& s, std::span<const token> added, commit::stop_condition
 /// Adds tokens of the caller's to a session that is between two rounds, finished or not, and begins the next text
 /// after them, under conditions of its own. The committed tokens are then a prompt: generated() is empty, max_tokens
 /// counts anew, and penalties on the output begin anew. Caches keep what they hold, so that the model computes the
-/// added tokens only; the text has the law of a fresh session's with the whole prompt, and where the criterion shares
-/// noise by position it is the same text. The policy keeps what it has learned, and the statistics go on.
+/// added tokens only; the text has the distribution of a fresh session's with the whole prompt, and where the criterion
+/// shares noise by position it is the same text. The policy keeps what it has learned, and the statistics go on.
 /// Throws, with nothing changed, where the tokens are too many for the context or outside the vocabulary. Where the
 /// model throws, the tokens are committed; resume with no further tokens computes what is missing.
 template <class Scheme, Chooser C>

@@ -74,7 +74,7 @@ struct session {
     using drafter_type = typename Scheme::drafter_type;
     using target_type = typename Scheme::target_type;
     using policy_type = typename Scheme::policy_type;
-    using proposal_type = proposal<typename drafter_type::claim_type>;
+    using proposal_type = proposal<typename drafter_type::draft_distribution_type>;
 
     /// Checks the prompt and the settings, then prefills: all of the prompt but its last token.
     session(const Scheme& scheme, std::span<const token> prompt, transform::settings sampling,
@@ -91,10 +91,10 @@ struct session {
         accept::check(scheme.criterion(), transform.chosen());
         draft::check(scheme.drafter(), transform.chosen());
         counts.stages.resize(draft::stages_in<drafter_type> + 1);
-        const std::size_t most = committed.size() + std::min(stops.room(0, committed.size()), most_reserved);
+        const std::size_t most = committed.size() + std::min(stops.budget(0, committed.size()), most_reserved);
         committed.reserve(most);
         target.reserve(most);
-        if (stops.room(0, committed.size()) == 0) finished = finish_reason::max_tokens;
+        if (stops.budget(0, committed.size()) == 0) finished = finish_reason::max_tokens;
         const augur::detail::stopwatch watch;
         prefill(target, scheme.drafter(), drafter_state, committed, shown);
         counts.seconds.prefill = watch.seconds();

@@ -119,7 +119,7 @@ template <class Scheme, Chooser C, class Rows, class... Watchers>
 void finish_step(const Scheme& scheme, session<Scheme, C>& s, const step_options& chosen, const observation& decided_on,
                  const Rows& rows, augur::detail::stopwatch& watch, Watchers&... watchers) {
     using policy_type = typename Scheme::policy_type;
-    constexpr bool looks = sizeof...(Watchers) > 0 || augur::detail::NamesWatch<policy_type>;
+    constexpr bool looks = sizeof...(Watchers) > 0 || augur::detail::HasMemberWatch<policy_type>;
     auto& record = s.last;
     const std::size_t before = s.committed.size();
     auto ready = prepare_step<looks>(scheme, s, chosen, decided_on, rows);
@@ -153,13 +153,13 @@ void finish_step(const Scheme& scheme, session<Scheme, C>& s, const step_options
 template <class Scheme, Chooser C, class... Watchers>
 flow::task run_round(const Scheme& scheme, session<Scheme, C>& s, const step_options& chosen, Watchers&... watchers) {
     augur::detail::stopwatch watch(chosen.timed);
-    const std::size_t room = s.stops.room(s.committed.generated().size(), s.committed.size());
+    const std::size_t budget = s.stops.budget(s.committed.generated().size(), s.committed.size());
     s.seen.prefix_length = s.committed.size();
     detail::settle_debts(scheme, s);
     if constexpr (ReadsStates<typename Scheme::drafter_type>) {  // a round that ended early showed it nothing
         s.target.rewind(s.committed.tokens().first(s.shown));
     }
-    draft::context context(s.committed, s.transform, s.chooser, s.policy, s.seen, room - 1,
+    draft::context context(s.committed, s.transform, s.chooser, s.policy, s.seen, budget - 1,
                            shown_by<typename Scheme::drafter_type>, &s.frames(),
                            draft::lent<typename Scheme::drafter_type>(s.target));
     context.be_timed(chosen.timed);
@@ -199,7 +199,8 @@ flow::task run_round(const Scheme& scheme, session<Scheme, C>& s, const step_opt
     }
     if constexpr (!branches<typename Scheme::drafter_type>) {
         rows = co_await verify::ask_chain(s.target, s.committed, record.proposed);
-        if constexpr (JudgesEach<typename Scheme::criterion_type, typename Scheme::drafter_type::claim_type>) {
+        if constexpr (JudgesEach<typename Scheme::criterion_type,
+                                 typename Scheme::drafter_type::draft_distribution_type>) {
             judge(unbranched(record.proposed));
         } else {
             judge(record.proposed);

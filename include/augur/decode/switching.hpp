@@ -38,10 +38,10 @@ struct session<cascade::switching_scheme<Policy, Held...>, C> {
           transform(std::move(sampling), scheme.vocabulary_size()),
           stops(std::move(conditions), scheme.vocabulary_size(), scheme.context_length()),
           chooser(std::move(with)) {
-        const std::size_t room = stops.room(0, committed.size());
-        committed.reserve(committed.size() + std::min(room, most_reserved));
+        const std::size_t budget = stops.budget(0, committed.size());
+        committed.reserve(committed.size() + std::min(budget, most_reserved));
         counts.models.resize(sizeof...(Held));
-        if (room == 0) finished = finish_reason::max_tokens;
+        if (budget == 0) finished = finish_reason::max_tokens;
         const augur::detail::stopwatch watch;
         for (std::size_t i = 0; i < sizeof...(Held); ++i) {
             with_cache(i, [&](auto& cache) { cache.reserve(committed.capacity()); });
@@ -122,7 +122,7 @@ token draw_next(Session& s) {
 template <class Session>
 void draft_for_writer(Session& s, std::size_t length) {
     auto& proposed = s.last.proposed;
-    length = std::min(length, s.stops.room(s.committed.generated().size(), s.committed.size()) - 1);
+    length = std::min(length, s.stops.budget(s.committed.generated().size(), s.committed.size()) - 1);
     speculative_suffix speculative(s.committed);
     s.with_cache(s.writer - 1, [&](auto& cache) {
         model_statistics& counted = s.counts.models[s.writer - 1];

@@ -44,7 +44,7 @@ concept AttendingHead = HasVocabularySize<H> &&
 };
 
 /// The states of a text as an AttendingHead's sequence holds them. No other text of the process has its number.
-struct shown_text {
+struct shown_sequence {
     std::uint64_t number = 0;         ///< 0: none
     std::span<const float> states{};  ///< position by position, from the first on
 };
@@ -90,7 +90,7 @@ class own_sequence {
     void row(const H& head, std::span<float> out) { head.row(sequence_, out); }
 
     /// Valid until it is changed.
-    shown_text text(const H& head) const { return {number_.value(), head.states(sequence_)}; }
+    shown_sequence text(const H& head) const { return {number_.value(), head.states(sequence_)}; }
 
  private:
     void keep(const H& head, std::size_t length) {

@@ -7,7 +7,7 @@
 #include <span>
 
 #include "augur/accept/concept.hpp"
-#include "augur/detail/named_member.hpp"
+#include "augur/detail/optional_member.hpp"
 #include "augur/draft/context.hpp"
 #include "augur/flow/task.hpp"
 #include "augur/model/cached_sequence.hpp"
@@ -31,10 +31,10 @@ concept MakesDraftState = std::movable<typename D::state_type> && requires(const
 };
 
 /// `void drafter.propose(state, context, out) const` fills a proposal, which is empty and keeps the storage of the last
-/// one. Its type says what is claimed about its tokens: `claim_type`.
+/// one. Its type says the draft distribution of its tokens: `draft_distribution_type`.
 template <class D>
 concept ProposesAtOnce = requires(const D& drafter, typename D::state_type& state, detail::any_draft_context& context,
-                                  proposal<typename D::claim_type>& out) {
+                                  proposal<typename D::draft_distribution_type>& out) {
     { drafter.propose(state, context, out) } -> std::same_as<void>;
 };
 
@@ -42,7 +42,7 @@ concept ProposesAtOnce = requires(const D& drafter, typename D::state_type& stat
 /// rows (model::cached_sequence::ask), so that a batch can run its passes together with other rounds'.
 template <class D>
 concept ProposesInSteps = requires(const D& drafter, typename D::state_type& state, detail::any_draft_context& context,
-                                   proposal<typename D::claim_type>& out) {
+                                   proposal<typename D::draft_distribution_type>& out) {
     { drafter.propose(state, context, out) } -> std::same_as<flow::task>;
 };
 
@@ -90,7 +90,7 @@ concept ReportsStages = requires(const D& drafter, const typename D::state_type&
 };
 
 /// Makes a proposal after a prefix, for as long as the context wants more.
-/// Define: state_type, claim_type, make_state(), propose(), on_commit().
+/// Define: state_type, draft_distribution_type, make_state(), propose(), on_commit().
 ///         Optional: vocabulary_size() and vocabulary_fingerprint(), compared with the target's at construction; so is
 ///         hidden_size() of one that follows states; prepare() (Prepares); abandon() (Abandons);
 ///         `check(const transform::settings&) const`, throwing where it cannot draft under these settings;
@@ -103,9 +103,9 @@ concept ReportsStages = requires(const D& drafter, const typename D::state_type&
 ///         `static constexpr bool drafts_in_target = true` when it drafts in the target's own sequence
 ///         (DraftsInTarget). A member of one of these names that is written otherwise does not compile.
 /// Laws:   never a path of more tokens than are wanted, and none is no error; after propose the prefix is as before;
-///         a claim `distribution` carries the very row that the token was drawn from, after the transform; whether a
-///         further token is drafted depends on rows and earlier tokens, never on the value of the token at hand; after
-///         on_commit, proposals are those of a fresh state, so that no history of rejections shows.
+///         a draft distribution `distribution` carries the very row that the token was drawn from, after the transform;
+///         whether a further token is drafted depends on rows and earlier tokens, never on the value of the token at
+///         hand; after on_commit, proposals are those of a fresh state, so that no history of rejections shows.
 /// Composes: in front of any target; in turn with others, or merged with them; a scheme drafts for a better model.
 ///         speculate(draft::fallback(draft::prompt_lookup(2), small), target, policy::fixed_length{4}, accept::exact{})
 /// Models: draft::draft_model, draft::prompt_lookup, draft::no_draft. Smallest: tests/draft/concept.cpp.
@@ -117,29 +117,29 @@ namespace detail {
 /// Refuses members that have the names of optional ones and are not what would be called.
 template <class D>
 struct optional_members_of_drafter {
-    static_assert(!NamesPrepare<D> || Prepares<D>,
+    static_assert(!HasMemberPrepare<D> || Prepares<D>,
                   "augur: this drafter has a member prepare that cannot be called as void prepare(state_type&, const "
                   "prefix&) const, so that it would be ignored");
-    static_assert(!NamesCheck<D> || ChecksSettings<D>,
+    static_assert(!HasMemberCheck<D> || ChecksSettings<D>,
                   "augur: this drafter has a member check that cannot be called as void check(const "
                   "transform::settings&) const, so that it would be ignored");
-    static_assert(!NamesReport<D> || ReportsStages<D>,
+    static_assert(!HasMemberReport<D> || ReportsStages<D>,
                   "augur: this drafter has a member report, but not static constexpr std::size_t stages and void "
                   "report(const state_type&, std::span<stage_statistics>) const, so that it would be ignored");
-    static_assert(!NamesAbandon<D> || Abandons<D>,
+    static_assert(!HasMemberAbandon<D> || Abandons<D>,
                   "augur: this drafter has a member abandon that cannot be called as void abandon(state_type&) const, "
                   "so that it would be ignored");
     static_assert(
-        !NamesShowsRows<D> || requires { flag<static_cast<bool>(D::shows_rows)>::value; },
+        !HasMemberShowsRows<D> || requires { flag<static_cast<bool>(D::shows_rows)>::value; },
         "augur: this drafter has a member shows_rows that is no static constexpr bool");
     static_assert(
-        !NamesBranches<D> || requires { flag<static_cast<bool>(D::branches)>::value; },
+        !HasMemberBranches<D> || requires { flag<static_cast<bool>(D::branches)>::value; },
         "augur: this drafter has a member branches that is no static constexpr bool");
     static_assert(
-        !NamesShowsMatches<D> || requires { flag<static_cast<bool>(D::shows_matches)>::value; },
+        !HasMemberShowsMatches<D> || requires { flag<static_cast<bool>(D::shows_matches)>::value; },
         "augur: this drafter has a member shows_matches that is no static constexpr bool");
     static_assert(
-        !NamesDraftsInTarget<D> || requires { flag<static_cast<bool>(D::drafts_in_target)>::value; },
+        !HasMemberDraftsInTarget<D> || requires { flag<static_cast<bool>(D::drafts_in_target)>::value; },
         "augur: this drafter has a member drafts_in_target that is no static constexpr bool");
     static constexpr bool fit = true;
 };
@@ -164,7 +164,8 @@ void check(const D& drafter, const transform::settings& chosen) {
 
 /// co_await proposing(...): replaces what the proposal holds by a new one.
 template <Drafter D>
-auto proposing(const D& drafter, typename D::state_type& state, auto& context, proposal<typename D::claim_type>& out) {
+auto proposing(const D& drafter, typename D::state_type& state, auto& context,
+               proposal<typename D::draft_distribution_type>& out) {
     out.clear();
     if constexpr (ProposesInSteps<D>) {
         return drafter.propose(state, context, out);
@@ -176,7 +177,8 @@ auto proposing(const D& drafter, typename D::state_type& state, auto& context, p
 
 /// The same at once.
 template <Drafter D>
-void propose(const D& drafter, typename D::state_type& state, auto& context, proposal<typename D::claim_type>& out) {
+void propose(const D& drafter, typename D::state_type& state, auto& context,
+             proposal<typename D::draft_distribution_type>& out) {
     if constexpr (ProposesInSteps<D>) {
         flow::runner(proposing(drafter, state, context, out)).finish();
     } else {
@@ -186,8 +188,8 @@ void propose(const D& drafter, typename D::state_type& state, auto& context, pro
 
 /// A new proposal.
 template <Drafter D>
-proposal<typename D::claim_type> propose(const D& drafter, typename D::state_type& state, auto& context) {
-    proposal<typename D::claim_type> made;
+proposal<typename D::draft_distribution_type> propose(const D& drafter, typename D::state_type& state, auto& context) {
+    proposal<typename D::draft_distribution_type> made;
     propose(drafter, state, context, made);
     return made;
 }

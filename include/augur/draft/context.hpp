@@ -32,22 +32,22 @@ struct no_target {};
 template <SpeculationPolicy Policy, Chooser C, class Target = no_target>
 class context {
  public:
-    /// `room`: the most tokens that could still be committed before the last one of the round. `shown`: the signals
+    /// `budget`: the most tokens that could still be committed before the last one of the round. `shown`: the signals
     /// that the drafter will show. `frames`: for drafters that are coroutines; its own where there are none.
     /// `target`: for drafters that draft in it.
     context(augur::prefix& before, const transform::pipeline& transform, C& chooser, const Policy& policy,
-            observation seen, std::size_t room, signals shown = signals::none, flow::frames* frames = nullptr,
+            observation seen, std::size_t budget, signals shown = signals::none, flow::frames* frames = nullptr,
             Target* target = nullptr)
         : before_(before),
           transform_(transform),
           chooser_(chooser),
           policy_(policy),
           start_(seen),
-          room_(room),
+          budget_(budget),
           frames_(frames),
           target_(target),
           committed_(before.size()) {
-        query_.begin(policy_, start_, room_, shown);
+        query_.begin(policy_, start_, budget_, shown);
         check_plan();
     }
 
@@ -56,7 +56,7 @@ class context {
         ++turn_;
         observation start = start_;
         start.source = source;
-        query_.begin(policy_, start, room_, shown);
+        query_.begin(policy_, start, budget_, shown);
         check_plan();
     }
 
@@ -79,8 +79,8 @@ class context {
         const topology* const whole = query_.plan(policy_).tree;
         check_plan();
         if (whole == nullptr) return {};
-        if (whole->depth() <= room_) return whole->parents();
-        if (cut_.depth() != room_ || cut_from_ != whole) cut_ = whole->within(room_);
+        if (whole->depth() <= budget_) return whole->parents();
+        if (cut_.depth() != budget_ || cut_from_ != whole) cut_ = whole->within(budget_);
         cut_from_ = whole;
         return cut_.parents();
     }
@@ -202,7 +202,7 @@ class context {
     C& chooser_;
     const Policy& policy_;
     observation start_;
-    std::size_t room_;
+    std::size_t budget_;
     flow::frames* frames_;
     flow::frames own_frames_{};
     Target* target_;

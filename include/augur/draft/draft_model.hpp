@@ -5,29 +5,29 @@
 #include <string>
 #include <utility>
 
-#include "augur/detail/value_or_reference.hpp"
+#include "augur/detail/owned_or_borrowed.hpp"
 #include "augur/draft/concept.hpp"
 #include "augur/draft/draw_next.hpp"
 #include "augur/flow/task.hpp"
 #include "augur/model/cached_sequence.hpp"
 #include "augur/model/concepts.hpp"
 #include "augur/model/same_vocabulary.hpp"
-#include "augur/types/drawing.hpp"
+#include "augur/types/token_selector.hpp"
 
 namespace augur::draft {
 
-/// Decodes ahead with `Source` (a model by value, or `M&` by reference) and picks tokens as `Drawing` says, by
+/// Decodes ahead with `Source` (a model by value, or `M&` by reference) and picks tokens as `TokenSelector` says, by
 /// default as the criterion asks. Its rows pass
 /// through the same transform as the target's. Rewound to what is committed after every round; where its context ends
 /// it proposes nothing. Cost: one pass of the model per row looked at: per drafted token, and one more where the policy
 /// ends the draft at a row. The first of a round also runs what was committed since.
 /// Effect on the distribution: none; that is the criterion's. A row from which nothing can be drawn ends the proposal.
-template <class Source, class Drawing = as_asked>
+template <class Source, class TokenSelector = as_asked>
 class draft_model {
  public:
-    using model_type = typename detail::value_or_reference<Source>::type;
+    using model_type = typename detail::owned_or_borrowed<Source>::type;
     static_assert(Model<model_type>);
-    using claim_type = typename Drawing::claim_type;
+    using draft_distribution_type = typename TokenSelector::draft_distribution_type;
     /// What the model has seen; and storage.
     struct state_type : model::cached_sequence<model_type> {
         using model::cached_sequence<model_type>::cached_sequence;
@@ -35,8 +35,8 @@ class draft_model {
     };
     static constexpr bool shows_rows = true;
 
-    explicit draft_model(Source&& source, Drawing drawing = {})
-        : model_(std::forward<Source>(source)), drawing_(drawing) {}
+    explicit draft_model(Source&& source, TokenSelector token_selector = {})
+        : model_(std::forward<Source>(source)), token_selector_(token_selector) {}
 
     const model_type& model() const { return model_.get(); }
     std::size_t vocabulary_size() const { return model().vocabulary_size(); }
@@ -50,13 +50,13 @@ class draft_model {
         if (prompt.size() <= model().context_length()) state.fill(prompt.tokens().first(prompt.size() - 1));
     }
 
-    flow::task propose(state_type& state, auto& context, proposal<claim_type>& proposed) const {
+    flow::task propose(state_type& state, auto& context, proposal<draft_distribution_type>& proposed) const {
         speculative_suffix speculative(context.prefix());
         while (context.wants_more(proposed.size()) && context.prefix().size() <= model().context_length()) {
             const auto rows = co_await state.ask(context.prefix().tokens(), 1);
             const logit_row row = rows[0];
             if (!context.wants_more(proposed.size(), row)) break;
-            const token picked = draw_next(drawing_, row, context, proposed, state.row);
+            const token picked = draw_next(token_selector_, row, context, proposed, state.row);
             if (picked == no_token) break;
             speculative.push(picked);
         }
@@ -65,22 +65,22 @@ class draft_model {
     void on_commit(state_type& state, const prefix& committed) const { state.rewind(committed.tokens()); }
 
  private:
-    detail::value_or_reference<Source> model_;
-    Drawing drawing_;
+    detail::owned_or_borrowed<Source> model_;
+    TokenSelector token_selector_;
 };
 
-/// With the drawing that the criterion will name.
+/// With the token selector that the criterion will name.
 template <class Source>
-class draft_model<Source, as_asked> : public undrawn<draft_model, Source> {
-    static_assert(Model<typename detail::value_or_reference<Source>::type>);
+class draft_model<Source, as_asked> : public awaiting_selector<draft_model, Source> {
+    static_assert(Model<typename detail::owned_or_borrowed<Source>::type>);
 
  public:
-    using undrawn<augur::draft::draft_model, Source>::undrawn;
+    using awaiting_selector<augur::draft::draft_model, Source>::awaiting_selector;
 };
 
 template <class Source>
 draft_model(Source&&) -> draft_model<Source, as_asked>;
-template <class Source, class Drawing>
-draft_model(Source&&, Drawing) -> draft_model<Source, Drawing>;
+template <class Source, class TokenSelector>
+draft_model(Source&&, TokenSelector) -> draft_model<Source, TokenSelector>;
 
 }  // namespace augur::draft

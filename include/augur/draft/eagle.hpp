@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "augur/detail/value_or_reference.hpp"
+#include "augur/detail/owned_or_borrowed.hpp"
 #include "augur/draft/concept.hpp"
 #include "augur/draft/draw_next.hpp"
 #include "augur/draft/exit_rows.hpp"
@@ -15,23 +15,23 @@
 #include "augur/model/concepts.hpp"
 #include "augur/model/fused_sequence.hpp"
 #include "augur/model/same_vocabulary.hpp"
-#include "augur/types/drawing.hpp"
+#include "augur/types/token_selector.hpp"
 
 namespace augur::draft {
 
 /// Decodes ahead with `Source`, a FusedModel by value, or `M&` by reference. Its input for a token is the token and the
 /// hidden state of the position before: the target's as far as it is known, which is up to the root (the state before
-/// the last committed token), and from there on its own. Only true inputs stay in its cache. Picks tokens as `Drawing`
-/// says, by default as the criterion asks. After a prompt of one token, and where its context ends, it proposes
-/// nothing.
+/// the last committed token), and from there on its own. Only true inputs stay in its cache. Picks tokens as
+/// `TokenSelector` says, by default as the criterion asks. After a prompt of one token, and where its context ends, it
+/// proposes nothing.
 /// Cost: one pass of the source per row looked at; the first of a round also runs what was committed since.
 /// Effect on the distribution: none; that is the criterion's. A row from which nothing can be drawn ends the proposal.
-template <class Source, class Drawing = as_asked>
+template <class Source, class TokenSelector = as_asked>
 class eagle {
  public:
-    using model_type = typename detail::value_or_reference<Source>::type;
+    using model_type = typename detail::owned_or_borrowed<Source>::type;
     static_assert(FusedModel<model_type>);
-    using claim_type = typename Drawing::claim_type;
+    using draft_distribution_type = typename TokenSelector::draft_distribution_type;
     struct state_type : model::fused_sequence<model_type> {
         using model::fused_sequence<model_type>::fused_sequence;
         exit_rows exit_states{};  ///< that the source's rows of the last round were made of
@@ -39,7 +39,8 @@ class eagle {
     };
     static constexpr bool shows_rows = true;
 
-    explicit eagle(Source&& source, Drawing drawing = {}) : model_(std::forward<Source>(source)), drawing_(drawing) {}
+    explicit eagle(Source&& source, TokenSelector token_selector = {})
+        : model_(std::forward<Source>(source)), token_selector_(token_selector) {}
 
     const model_type& model() const { return model_.get(); }
     std::size_t vocabulary_size() const { return model().vocabulary_size(); }
@@ -55,7 +56,7 @@ class eagle {
     /// Runs what is left of the prompt's states, so that the first round need not.
     void prepare(state_type& state, const prefix& prompt) const { state.catch_up(prompt); }
 
-    flow::task propose(state_type& state, auto& context, proposal<claim_type>& proposed) const {
+    flow::task propose(state_type& state, auto& context, proposal<draft_distribution_type>& proposed) const {
         const std::size_t root = context.prefix().size() - 1;  // states that there are
         if (!context.wants_more(0) || root == 0 || state.known() != root) co_return;
         speculative_suffix speculative(context.prefix());
@@ -66,7 +67,7 @@ class eagle {
             const std::span<const float> own = state.exit_states.push(state.last_state());
             const logit_row row = (*rows)[rows->size() - 1];
             if (!context.wants_more(proposed.size(), row)) break;
-            const token picked = draw_next(drawing_, row, context, proposed, state.row);
+            const token picked = draw_next(token_selector_, row, context, proposed, state.row);
             if (picked == no_token) break;
             if (!context.wants_more(proposed.size())) break;
             if (root + proposed.size() > model().context_length()) break;
@@ -77,22 +78,22 @@ class eagle {
     }
 
  private:
-    detail::value_or_reference<Source> model_;
-    Drawing drawing_;
+    detail::owned_or_borrowed<Source> model_;
+    TokenSelector token_selector_;
 };
 
 /// With the token selector that the criterion will set.
 template <class Source>
-class eagle<Source, as_asked> : public undrawn<eagle, Source> {
-    static_assert(FusedModel<typename detail::value_or_reference<Source>::type>);
+class eagle<Source, as_asked> : public awaiting_selector<eagle, Source> {
+    static_assert(FusedModel<typename detail::owned_or_borrowed<Source>::type>);
 
  public:
-    using undrawn<augur::draft::eagle, Source>::undrawn;
+    using awaiting_selector<augur::draft::eagle, Source>::awaiting_selector;
 };
 
 template <class Source>
 eagle(Source&&) -> eagle<Source, as_asked>;
-template <class Source, class Drawing>
-eagle(Source&&, Drawing) -> eagle<Source, Drawing>;
+template <class Source, class TokenSelector>
+eagle(Source&&, TokenSelector) -> eagle<Source, TokenSelector>;
 
 }  // namespace augur::draft

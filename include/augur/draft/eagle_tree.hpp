@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "augur/detail/value_or_reference.hpp"
+#include "augur/detail/owned_or_borrowed.hpp"
 #include "augur/draft/concept.hpp"
 #include "augur/draft/draw_next.hpp"
 #include "augur/draft/grow_tree.hpp"
@@ -24,16 +24,17 @@ namespace augur::draft {
 /// Drafts trees with `Source`, a FusedModel by value, or `M&` by reference: the tree that the policy plans, where child
 /// number r of a node is the token of the r-th largest logit after its path; or, where the policy decides a length,
 /// EAGLE-2's dynamic tree of so many depths at most. Inputs are those of eagle: the target's states up to the root, the
-/// layer's own along each path. Deterministic: claims point_mass. After a prompt of one token, and where its context
-/// ends, it proposes nothing. Cost: one pass for each depth over its inner nodes and those above, where the source is a
-/// FusedTreeModel; else a pass for each inner node, of as many inputs as its path does not share with the one before.
-/// The first of a round also runs what was committed since. Effect on the distribution: none; that is the criterion's.
+/// layer's own along each path. Deterministic: its draft distribution is point_mass. After a prompt of one token, and
+/// where its context ends, it proposes nothing. Cost: one pass for each depth over its inner nodes and those above,
+/// where the source is a FusedTreeModel; else a pass for each inner node, of as many inputs as its path does not share
+/// with the one before. The first of a round also runs what was committed since. Effect on the distribution: none; that
+/// is the criterion's.
 template <class Source>
 class eagle_tree {
  public:
-    using model_type = typename detail::value_or_reference<Source>::type;
+    using model_type = typename detail::owned_or_borrowed<Source>::type;
     static_assert(FusedModel<model_type>);
-    using claim_type = point_mass;
+    using draft_distribution_type = point_mass;
     struct state_type : model::fused_sequence<model_type> {
         using model::fused_sequence<model_type>::fused_sequence;
         tree_work work{};
@@ -172,7 +173,7 @@ class eagle_tree {
 
     std::ptrdiff_t row_of(std::int32_t i) const { return i * static_cast<std::ptrdiff_t>(hidden_size()); }
 
-    detail::value_or_reference<Source> model_;
+    detail::owned_or_borrowed<Source> model_;
     dynamic_tree limits_;
 };
 

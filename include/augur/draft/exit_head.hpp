@@ -42,15 +42,15 @@ std::span<const token> possible_of(const auto& head) {
     }
 }
 
-/// A head that reads what the last of its layers was made of, its target's tap (TappedModel), in place of the state
-/// after it: `static constexpr bool reads_tap = true`. hidden_size() is then the tap's.
+/// A head that reads what the last of its layers was made of, its target's layer input (LayerInputModel), in place of
+/// the state after it: `static constexpr bool reads_layer_input = true`. hidden_size() is then the layer input's.
 template <class H>
-inline constexpr bool reads_tap = requires {
-    requires H::reads_tap;
+inline constexpr bool reads_layer_input = requires {
+    requires H::reads_layer_input;
 };
 
 /// A head that says `static constexpr bool learns = true` is shown a state for every row that the target gives, also of
-/// rounds in which nothing is drafted: whoever teaches it has the whole text to do so.
+/// rounds in which nothing is drafted: whoever trains it has the whole text to do so.
 template <class H>
 inline constexpr bool learns = requires {
     requires H::learns;
@@ -60,7 +60,7 @@ inline constexpr bool learns = requires {
 template <ExitHead H>
 class frozen_head {
  public:
-    static constexpr bool reads_tap = augur::draft::reads_tap<H>;
+    static constexpr bool reads_layer_input = augur::draft::reads_layer_input<H>;
 
     explicit frozen_head(const H& head) : head_(&head) {}
 
@@ -80,8 +80,8 @@ class frozen_head {
 /// What the head reads of the last token that went through its layers.
 template <ExitHead H, SplitModel M>
 logit_row exit_state(const M& model, const sequence_t<M>& sequence) {
-    if constexpr (reads_tap<H>) {
-        return model.tap(sequence);
+    if constexpr (reads_layer_input<H>) {
+        return model.layer_input(sequence);
     } else {
         const auto states = model.hidden(sequence);
         return states[states.size() - 1];
@@ -104,11 +104,11 @@ void check_exit_sizes(const auto& head, const auto& target) {
         augur::detail::fail("the exit head reads ", what, " of ", head.hidden_size(),
                             " numbers, but the target's have ", own);
     };
-    if constexpr (reads_tap<std::remove_cvref_t<decltype(head)>>) {
+    if constexpr (reads_layer_input<std::remove_cvref_t<decltype(head)>>) {
         static_assert(
-            requires { target.tap_size(); },
-            "augur: this exit head reads taps, which its target has to show (TappedModel)");
-        fits("taps", target.tap_size());
+            requires { target.layer_input_size(); },
+            "augur: this exit head reads layer inputs, which its target has to show (LayerInputModel)");
+        fits("layer inputs", target.layer_input_size());
     } else {
         fits("hidden states", target.hidden_size());
     }

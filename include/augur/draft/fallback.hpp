@@ -21,8 +21,8 @@ namespace augur::draft {
 /// Asks its drafters in order; the first proposal that is not empty is the round's. The policy sees which one is asking
 /// (observation::source) and decides for it; where it wants none of its tokens, the next is asked. Which matches are
 /// good enough is the drafters' own affair: prompt_lookup(2) is silent on a match of one token.
-/// The claim is the drafters'. Where some draw from rows, those that claim point masses are given rows that hold one
-/// token; a token that the transform bans ends their draft.
+/// The draft distribution is the drafters'. Where some draw from rows, those of point masses are given rows that hold
+/// one token; a token that the transform bans ends their draft.
 /// Name what you would name as a drafter (draft/named.hpp): models, layers and heads draft in the way that the
 /// criterion asks for. Effect on the distribution: none. Randomness: its drafters'. Cost: theirs, of those that were
 /// asked; all of them follow what is committed. A row for a point mass costs O(vocabulary).
@@ -38,13 +38,13 @@ fallback(Named&&...) -> fallback<named_t<Named>...>;
 template <class... D>
 requires AllDraft<D...>
 class fallback<D...> : public several<D...> {
-    static constexpr bool drawn = (std::same_as<typename D::claim_type, distribution> || ...);
+    static constexpr bool drawn = (std::same_as<typename D::draft_distribution_type, distribution> || ...);
 
  public:
-    using claim_type = std::conditional_t<drawn, distribution, point_mass>;
-    static_assert(((std::same_as<typename D::claim_type, point_mass> ||
-                    std::same_as<typename D::claim_type, distribution>)&&...),
-                  "augur::draft::fallback: its drafters claim point_mass or distribution");
+    using draft_distribution_type = std::conditional_t<drawn, distribution, point_mass>;
+    static_assert(((std::same_as<typename D::draft_distribution_type, point_mass> ||
+                    std::same_as<typename D::draft_distribution_type, distribution>)&&...),
+                  "augur::draft::fallback: its drafters' draft distributions have to be point_mass or distribution");
     static_assert(!drawn || (HasVocabularySize<D> || ...),
                   "augur::draft::fallback: rows for point masses need a drafter that knows the vocabulary's size");
     struct state_type {
@@ -54,9 +54,10 @@ class fallback<D...> : public several<D...> {
     };
     static constexpr bool branches = (augur::branches<D> || ...);
     static constexpr bool grows = (augur::grows<D> || ...);
-    static_assert(!drawn || !((augur::branches<D> && std::same_as<typename D::claim_type, point_mass>) || ...),
+    static_assert(!drawn ||
+                      !((augur::branches<D> && std::same_as<typename D::draft_distribution_type, point_mass>) || ...),
                   "augur::draft::fallback: a drafter of trees of point masses cannot be combined with one that draws "
-                  "from rows; let both claim the same");
+                  "from rows; let both have the same draft distribution");
 
     /// Refuses drafters of different vocabularies.
     template <class... Named>
@@ -65,17 +66,17 @@ class fallback<D...> : public several<D...> {
 
     state_type make_state() const { return {this->make_states()}; }
 
-    flow::task propose(state_type& state, auto& context, proposal<claim_type>& made) const {
+    flow::task propose(state_type& state, auto& context, proposal<draft_distribution_type>& made) const {
         return ask_from<0>(state, context, made);
     }
 
  private:
     /// Asks number I, and those after it where that has nothing to say.
     template <std::size_t I>
-    flow::task ask_from(state_type& state, auto& context, proposal<claim_type>& made) const {
+    flow::task ask_from(state_type& state, auto& context, proposal<draft_distribution_type>& made) const {
         using asked = std::tuple_element_t<I, std::tuple<D...>>;
         context.begin(I, shown_by<asked>);
-        if constexpr (std::same_as<typename asked::claim_type, claim_type>) {
+        if constexpr (std::same_as<typename asked::draft_distribution_type, draft_distribution_type>) {
             co_await draft::proposing(std::get<I>(this->drafters()), std::get<I>(state.drafters), context, made);
         } else {
             co_await draft::proposing(std::get<I>(this->drafters()), std::get<I>(state.drafters), context,
@@ -105,22 +106,22 @@ class fallback<D...> : public several<D...> {
     }
 };
 
-/// Some of its drafters await their drawing.
+/// Some of its drafters await their token selector.
 template <class... D>
-requires SomeAreUndrawn<D...>
-class fallback<D...> : public several_undrawn<augur::draft::fallback, D...> {
+requires SomeAwaitSelector<D...>
+class fallback<D...> : public several_awaiting_selector<augur::draft::fallback, D...> {
  public:
     template <class... Named>
     requires(std::same_as<named_t<Named>, D>&&...) explicit fallback(Named&&... drafters)
-        : several_undrawn<augur::draft::fallback, D...>(std::forward<Named>(drafters)...) {}
+        : several_awaiting_selector<augur::draft::fallback, D...>(std::forward<Named>(drafters)...) {}
 
-    template <class Drawing>
-    auto drawn_by(Drawing) const& {
-        return this->template drawn<Drawing>(this->drafters_);
+    template <class TokenSelector>
+    auto with_selector(TokenSelector) const& {
+        return this->template drawn<TokenSelector>(this->drafters_);
     }
-    template <class Drawing>
-    auto drawn_by(Drawing) && {
-        return this->template drawn<Drawing>(std::move(this->drafters_));
+    template <class TokenSelector>
+    auto with_selector(TokenSelector) && {
+        return this->template drawn<TokenSelector>(std::move(this->drafters_));
     }
 };
 

@@ -212,9 +212,9 @@ flow::task look_ahead(const Source& source, State& state, auto& context, tree_wo
 /// A policy that looks ahead is shown rows of the greedy chain first. Where children are `ranked`, the best first, the
 /// chain's nodes are the tree's, as far as it has them, and `source` is not asked again: work.inner, where it uses
 /// that, then begins with them. Where its context ends the chain comes first.
-template <class Source, class State, class Claim, class Draw>
-flow::task fill_plan(const Source& source, State& state, auto& context, proposal<Claim>& made, tree_work& work,
-                     const Draw& draw, bool ranked) {
+template <class Source, class State, class DraftDistribution, class Draw>
+flow::task fill_plan(const Source& source, State& state, auto& context, proposal<DraftDistribution>& made,
+                     tree_work& work, const Draw& draw, bool ranked) {
     std::span<const std::int32_t> plan;
     std::size_t depth = 0;
     bool wanted = true;
@@ -275,7 +275,7 @@ flow::task fill_ranked(const Source& source, State& state, auto& context, propos
 /// Grows the tree that the rows suggest, as dynamic_tree says, in as many depths as the policy wants: it is shown the
 /// row after the best node of each. `source` as in fill_plan.
 /// The nodes are a function of rows alone, hence point masses. To choose among tokens that were drawn, by what they are
-/// worth, would change their law.
+/// worth, would change their distribution.
 template <class Source, class State>
 flow::task grow_by_value(const dynamic_tree& limits, const Source& source, State& state, auto& context,
                          proposal<point_mass>& made, tree_work& work) {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "augur/detail/value_or_reference.hpp"
+#include "augur/detail/owned_or_borrowed.hpp"
 #include "augur/draft/concept.hpp"
 #include "augur/draft/draw_next.hpp"
 #include "augur/draft/grow_tree.hpp"
@@ -32,19 +32,19 @@ namespace draft {
 
 /// Fills the tree that the policy plans: child number r of a node at depth d is the token with the r-th largest logit
 /// of head d, given the path to the node (Hydra), or whatever the path is (Medusa: the Cartesian product of the heads).
-/// A policy that decides lengths gets a chain, and sees each of its rows. Deterministic: claims point_mass, for
-/// criteria that compare tokens (`exact`, `coupled`, and under rejection sampling as guesses of certainty). Nodes
-/// deeper than there are heads are left out, as are children of which a row has no more tokens to offer.
-/// A policy that looks ahead is shown the rows of the greedy chain first, which the tree then uses. Cost: one head per
-/// inner node of the tree, and per row of the chain that is looked at and is none of these; per depth where heads do
-/// not see tokens; and a look at the row for each inner node.
+/// A policy that decides lengths gets a chain, and sees each of its rows. Deterministic: its draft distribution is
+/// point_mass, for criteria that compare tokens (`exact`, `coupled`, and under rejection sampling as guesses of
+/// certainty). Nodes deeper than there are heads are left out, as are children of which a row has no more tokens to
+/// offer. A policy that looks ahead is shown the rows of the greedy chain first, which the tree then uses. Cost: one
+/// head per inner node of the tree, and per row of the chain that is looked at and is none of these; per depth where
+/// heads do not see tokens; and a look at the row for each inner node.
 /// Effect on the distribution: none; that is the criterion's.
 template <class Source>
 class head_tree {
  public:
-    using heads_type = typename detail::value_or_reference<Source>::type;
+    using heads_type = typename detail::owned_or_borrowed<Source>::type;
     static_assert(DraftHeads<heads_type>);
-    using claim_type = point_mass;
+    using draft_distribution_type = point_mass;
     static constexpr bool shows_rows = true;
     static constexpr bool branches = true;
 
@@ -109,7 +109,7 @@ class head_tree {
         }
     }
 
-    detail::value_or_reference<Source> source_;
+    detail::owned_or_borrowed<Source> source_;
 };
 
 template <class Source>

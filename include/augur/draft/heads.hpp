@@ -8,12 +8,12 @@
 #include <utility>
 #include <vector>
 
-#include "augur/detail/value_or_reference.hpp"
+#include "augur/detail/owned_or_borrowed.hpp"
 #include "augur/draft/concept.hpp"
 #include "augur/draft/draw_next.hpp"
 #include "augur/model/hidden_states.hpp"
 #include "augur/model/same_vocabulary.hpp"
-#include "augur/types/drawing.hpp"
+#include "augur/types/token_selector.hpp"
 
 namespace augur {
 
@@ -33,15 +33,16 @@ concept DraftHeads = HasVocabularySize<H> && std::movable<typename H::workspace_
 namespace draft {
 
 /// Drafts a chain with `Source`, heads by value, or `H&` by reference: at most one token per head, from the target's
-/// hidden state before the last committed token. Picks tokens as `Drawing` says, by default as the criterion asks.
-/// After a prompt of one token it proposes nothing. Cost: one head per row looked at. Keeps nothing but that one state.
+/// hidden state before the last committed token. Picks tokens as `TokenSelector` says, by default as the criterion
+/// asks. After a prompt of one token it proposes nothing. Cost: one head per row looked at. Keeps nothing but that one
+/// state.
 /// Effect on the distribution: none; that is the criterion's. A row from which nothing can be drawn ends the proposal.
-template <class Source, class Drawing = as_asked>
+template <class Source, class TokenSelector = as_asked>
 class heads {
  public:
-    using heads_type = typename detail::value_or_reference<Source>::type;
+    using heads_type = typename detail::owned_or_borrowed<Source>::type;
     static_assert(DraftHeads<heads_type>);
-    using claim_type = typename Drawing::claim_type;
+    using draft_distribution_type = typename TokenSelector::draft_distribution_type;
     struct state_type {
         typename heads_type::workspace_type workspace;
         std::vector<float> last{};  ///< the target's state at position known - 1
@@ -50,7 +51,8 @@ class heads {
     };
     static constexpr bool shows_rows = true;
 
-    explicit heads(Source&& source, Drawing drawing = {}) : source_(std::forward<Source>(source)), drawing_(drawing) {}
+    explicit heads(Source&& source, TokenSelector token_selector = {})
+        : source_(std::forward<Source>(source)), token_selector_(token_selector) {}
 
     const heads_type& source() const { return source_.get(); }
     std::size_t vocabulary_size() const { return source().vocabulary_size(); }
@@ -66,37 +68,37 @@ class heads {
         state.known = states.first() + states.size();
     }
 
-    void propose(state_type& state, auto& context, proposal<claim_type>& proposed) const {
+    void propose(state_type& state, auto& context, proposal<draft_distribution_type>& proposed) const {
         if (state.known == 0 || state.known + 1 != context.prefix().size()) return;
         speculative_suffix speculative(context.prefix());
         while (context.wants_more(proposed.size()) && proposed.size() < source().head_count()) {
             const auto after = context.prefix().tokens().subspan(state.known);
             const logit_row row = source().row(state.workspace, state.last, after, proposed.size());
             if (!context.wants_more(proposed.size(), row)) break;
-            const token picked = draw_next(drawing_, row, context, proposed, state.row);
+            const token picked = draw_next(token_selector_, row, context, proposed, state.row);
             if (picked == no_token) break;
             speculative.push(picked);
         }
     }
 
  private:
-    detail::value_or_reference<Source> source_;
-    Drawing drawing_;
+    detail::owned_or_borrowed<Source> source_;
+    TokenSelector token_selector_;
 };
 
 /// With the token selector that the criterion will set.
 template <class Source>
-class heads<Source, as_asked> : public undrawn<heads, Source> {
-    static_assert(DraftHeads<typename detail::value_or_reference<Source>::type>);
+class heads<Source, as_asked> : public awaiting_selector<heads, Source> {
+    static_assert(DraftHeads<typename detail::owned_or_borrowed<Source>::type>);
 
  public:
-    using undrawn<augur::draft::heads, Source>::undrawn;
+    using awaiting_selector<augur::draft::heads, Source>::awaiting_selector;
 };
 
 template <class Source>
 heads(Source&&) -> heads<Source, as_asked>;
-template <class Source, class Drawing>
-heads(Source&&, Drawing) -> heads<Source, Drawing>;
+template <class Source, class TokenSelector>
+heads(Source&&, TokenSelector) -> heads<Source, TokenSelector>;
 
 }  // namespace draft
 }  // namespace augur

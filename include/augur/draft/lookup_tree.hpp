@@ -42,7 +42,7 @@ struct trie_limits {
 /// nodes on its path. The node with the most votes is added first; of equals the shallower, then the latest's. Where
 /// all of them are drafted and nodes are left, those of the next shorter n-gram follow. What is read past the end of
 /// the prefix is the path itself.
-/// The policy's tree bounds nodes and depth, not the shape. Claims point masses.
+/// The policy's tree bounds nodes and depth, not the shape. Its draft distribution is a point mass.
 /// Effect on the distribution: none. Randomness: none. Cost: a search for each length that is looked at, and per node a
 /// look at all pairs of votes; no model.
 class lookup_tree {
@@ -61,7 +61,7 @@ class lookup_tree {
         std::vector<std::size_t> places{};
         std::vector<voter> voters{};
     };
-    using claim_type = point_mass;
+    using draft_distribution_type = point_mass;
     static constexpr bool shows_matches = true;
     static constexpr bool branches = true;
 
@@ -90,11 +90,11 @@ class lookup_tree {
         std::size_t length = state.index.find(votes, state.places);
         if (length == 0) return;
         context.matched(length);
-        const trie_limits room = limits_.within(context);
-        add(state, proposed, room);
-        while (--length >= min_n_ && proposed.size() < room.nodes) {
+        const trie_limits budget = limits_.within(context);
+        add(state, proposed, budget);
+        while (--length >= min_n_ && proposed.size() < budget.nodes) {
             state.index.find(length, votes, state.places);
-            add(state, proposed, room);
+            add(state, proposed, budget);
         }
     }
 
@@ -108,17 +108,17 @@ class lookup_tree {
 
  private:
     /// Follows the occurrences at `places` through the tree, and adds what is not there.
-    static void add(auto& state, proposal<point_mass>& proposed, const trie_limits& room) {
+    static void add(auto& state, proposal<point_mass>& proposed, const trie_limits& budget) {
         auto& voters = state.voters;
         voters.clear();
         for (const std::size_t place : state.places) {
             voters.push_back({.place = place, .next = state.index.tokens()[place]});
         }
         while (true) {
-            std::erase_if(voters, [&](const voter& each) { return each.depth >= room.depth; });
+            std::erase_if(voters, [&](const voter& each) { return each.depth >= budget.depth; });
             if (voters.empty()) return;
             const voter best = elected(voters);
-            const std::int32_t node = trie_node(proposed, best.node, best.next, room.nodes);
+            const std::int32_t node = trie_node(proposed, best.node, best.next, budget.nodes);
             if (node == no_node) return;
             for (voter& each : voters) {
                 if (each.node != best.node || each.next != best.next) continue;

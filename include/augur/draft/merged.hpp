@@ -22,9 +22,9 @@ namespace augur::draft {
 /// Both draft, `A` first; the tree has A's nodes, then those of B's that A's lacks. At most `nodes` of them, and of a
 /// policy that plans a tree no more than that has: what does not fit is left out with what is beneath it. The policy
 /// sees which one is asking (observation::source) and decides for each; what it saw of the first one's chain holds for
-/// the second, where that shows none. Both follow what is committed. Claims point masses, and takes nothing else: of
-/// two draws from different rows that are one node nobody could say what it was drawn from.
-/// Name what you would name as a drafter (draft/named.hpp).
+/// the second, where that shows none. Both follow what is committed. Its draft distribution is a point mass, and it
+/// takes nothing else: of two draws from different rows that are one node nobody could say what it was drawn from. Name
+/// what you would name as a drafter (draft/named.hpp).
 /// Effect on the distribution: none. Randomness: its drafters'. Cost: both, and for each node a look at those before.
 template <class A, class B>
 class merged {
@@ -40,14 +40,16 @@ template <class A, class B>
 requires AllDraft<A, B>
 class merged<A, B> : public several<A, B> {
  public:
-    static_assert(std::same_as<typename A::claim_type, point_mass> && std::same_as<typename B::claim_type, point_mass>,
-                  "augur::draft::merged: both drafters have to claim point_mass, but one draws from rows; let it pick "
+    static_assert(std::same_as<typename A::draft_distribution_type, point_mass> &&
+                      std::same_as<typename B::draft_distribution_type, point_mass>,
+                  "augur::draft::merged: both drafters need the draft distribution point_mass, but one draws from "
+                  "rows; let it pick "
                   "by draft::argmax or draft::shared_noise");
     static_assert(
         !augur::drafts_in_target<A> && !augur::drafts_in_target<B>,
         "augur::draft::merged: a drafter in the target's own sequence drafts a chain that the target finishes "
         "where it lies, so that it cannot be merged into a tree; ask one after the other by draft::fallback");
-    using claim_type = point_mass;
+    using draft_distribution_type = point_mass;
     struct state_type {
         std::tuple<typename A::state_type, typename B::state_type> drafters;
         proposal<point_mass> drafted{};       ///< by one of them
@@ -73,15 +75,15 @@ class merged<A, B> : public several<A, B> {
     flow::task propose(state_type& state, auto& context, proposal<point_mass>& made) const {
         context.begin(0, shown_by<A>);
         co_await draft::proposing(std::get<0>(this->drafters()), std::get<0>(state.drafters), context, state.drafted);
-        add(state, made, room(context));
+        add(state, made, budget(context));
         context.keep_chain();
         context.begin(1, shown_by<B>);
         co_await draft::proposing(std::get<1>(this->drafters()), std::get<1>(state.drafters), context, state.drafted);
-        add(state, made, room(context));
+        add(state, made, budget(context));
     }
 
  private:
-    std::size_t room(auto& context) const {
+    std::size_t budget(auto& context) const {
         if (!plans_trees(context)) return nodes_;
         const std::size_t planned = context.plan().size();
         return std::min(nodes_, std::max(planned, context.wanted()));
@@ -102,24 +104,25 @@ class merged<A, B> : public several<A, B> {
     std::size_t nodes_;
 };
 
-/// One of its drafters awaits its drawing.
+/// One of its drafters awaits its token selector.
 template <class A, class B>
-requires SomeAreUndrawn<A, B>
-class merged<A, B> : public several_undrawn<augur::draft::merged, A, B> {
+requires SomeAwaitSelector<A, B>
+class merged<A, B> : public several_awaiting_selector<augur::draft::merged, A, B> {
  public:
     template <class First, class Second>
     requires(std::same_as<named_t<First>, A>&& std::same_as<named_t<Second>, B>)
         merged(First&& first, Second&& second, std::size_t nodes = 256)
-        : several_undrawn<augur::draft::merged, A, B>(std::forward<First>(first), std::forward<Second>(second)),
+        : several_awaiting_selector<augur::draft::merged, A, B>(std::forward<First>(first),
+                                                                std::forward<Second>(second)),
           nodes_(nodes) {}
 
-    template <class Drawing>
-    auto drawn_by(Drawing) const& {
-        return this->template drawn<Drawing>(this->drafters_, nodes_);
+    template <class TokenSelector>
+    auto with_selector(TokenSelector) const& {
+        return this->template drawn<TokenSelector>(this->drafters_, nodes_);
     }
-    template <class Drawing>
-    auto drawn_by(Drawing) && {
-        return this->template drawn<Drawing>(std::move(this->drafters_), nodes_);
+    template <class TokenSelector>
+    auto with_selector(TokenSelector) && {
+        return this->template drawn<TokenSelector>(std::move(this->drafters_), nodes_);
     }
 
  private:

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "augur/detail/value_or_reference.hpp"
+#include "augur/detail/owned_or_borrowed.hpp"
 #include "augur/draft/concept.hpp"
 #include "augur/draft/draw_next.hpp"
 #include "augur/draft/grow_tree.hpp"
@@ -18,13 +18,13 @@
 #include "augur/model/cached_sequence.hpp"
 #include "augur/model/concepts.hpp"
 #include "augur/model/same_vocabulary.hpp"
-#include "augur/types/drawing.hpp"
+#include "augur/types/token_selector.hpp"
 
 namespace augur::draft {
 
 /// Fills the tree that the policy plans with the tokens of `Source` (a model by value, or `M&` by reference). Children
-/// of a node are picked from the row after its path as `Drawing` says, by default as the criterion asks: the largest
-/// logits (argmax, and every drawing at temperature 0); draws without replacement (sampled), or with it
+/// of a node are picked from the row after its path as `TokenSelector` says, by default as the criterion asks: the
+/// largest logits (argmax, and every token selector at temperature 0); draws without replacement (sampled), or with it
 /// (sampled_with_replacement); the first arrivals of the noise that belongs to the position (shared_noise). Where the
 /// policy plans a length it drafts a chain, that of draft_model; with a `dynamic_tree`, or where the plan asks for one,
 /// the tree that the rows suggest, of point masses.
@@ -34,12 +34,12 @@ namespace augur::draft {
 /// Effect on the distribution: none; that is the criterion's. Nodes for which its context is too short are left out, as
 /// is what is beneath a row from which nothing can be drawn; in a planned tree that is drawn with replacement, whose
 /// shape no row may change, token 0 is drafted there, as a row with that token alone.
-template <class Source, class Drawing = as_asked>
+template <class Source, class TokenSelector = as_asked>
 class model_tree {
  public:
-    using model_type = typename detail::value_or_reference<Source>::type;
+    using model_type = typename detail::owned_or_borrowed<Source>::type;
     static_assert(Model<model_type>);
-    using claim_type = typename Drawing::claim_type;
+    using draft_distribution_type = typename TokenSelector::draft_distribution_type;
     /// What the model has seen; and storage.
     struct state_type : model::cached_sequence<model_type> {
         using model::cached_sequence<model_type>::cached_sequence;
@@ -51,11 +51,11 @@ class model_tree {
     };
     static constexpr bool shows_rows = true;
     static constexpr bool branches = true;
-    static constexpr bool grows = std::same_as<Drawing, argmax>;
+    static constexpr bool grows = std::same_as<TokenSelector, argmax>;
 
-    explicit model_tree(Source&& source, Drawing drawing = {})
-        : model_(std::forward<Source>(source)), drawing_(drawing) {}
-    model_tree(Source&& source, dynamic_tree limits) requires(std::same_as<Drawing, argmax>)
+    explicit model_tree(Source&& source, TokenSelector token_selector = {})
+        : model_(std::forward<Source>(source)), token_selector_(token_selector) {}
+    model_tree(Source&& source, dynamic_tree limits) requires(std::same_as<TokenSelector, argmax>)
         : model_(std::forward<Source>(source)), limits_(limits) {
         limits.check();
     }
@@ -72,14 +72,14 @@ class model_tree {
         if (prompt.size() <= model().context_length()) state.fill(prompt.tokens().first(prompt.size() - 1));
     }
 
-    flow::task propose(state_type& state, auto& context, proposal<claim_type>& proposed) const {
+    flow::task propose(state_type& state, auto& context, proposal<draft_distribution_type>& proposed) const {
         state.nodes_wait = false;
         if (!context.wants_more(0) || context.prefix().size() > model().context_length()) co_return;
         state.committed = context.prefix().size();
         const auto draw = [&](logit_row row, std::int32_t node, std::size_t sibling, std::size_t count) {
             return draw_child(state, row, context, proposed, node, sibling, count);
         };
-        if constexpr (std::same_as<Drawing, argmax>) {
+        if constexpr (std::same_as<TokenSelector, argmax>) {
             if ((limits_ || context.wants_growth()) && !plans_trees(context)) {
                 co_await grow_by_value(limits_.value_or(dynamic_tree{}), *this, state, context, proposed, state.work);
                 co_return;
@@ -94,8 +94,8 @@ class model_tree {
     }
 
     /// See fill_plan.
-    template <class Claim, class See>
-    flow::task rows_after(state_type& state, auto& context, const proposal<Claim>& tree,
+    template <class DraftDistribution, class See>
+    flow::task rows_after(state_type& state, auto& context, const proposal<DraftDistribution>& tree,
                           std::span<const std::int32_t> nodes, const See& see) const {
         const std::size_t context_length = model().context_length();
         if (!TreeModel<model_type> || nodes.front() == after_prefix) {
@@ -125,14 +125,14 @@ class model_tree {
 
  private:
     /// Whether children are the largest logits, and not drawn.
-    static bool ranked(auto& context) { return std::same_as<Drawing, argmax> || context.transform().greedy(); }
+    static bool ranked(auto& context) { return std::same_as<TokenSelector, argmax> || context.transform().greedy(); }
 
     /// Child number `sibling` of so many.
-    bool draw_child(state_type& state, logit_row row, auto& context, proposal<claim_type>& proposed, std::int32_t node,
-                    std::size_t sibling, std::size_t count) const {
+    bool draw_child(state_type& state, logit_row row, auto& context, proposal<draft_distribution_type>& proposed,
+                    std::int32_t node, std::size_t sibling, std::size_t count) const {
         if (!ranked(context)) {
-            if (draw_next(drawing_, row, context, proposed, state.row, node, sibling) != no_token) return true;
-            if (!with_replacement<Drawing> || !plans_trees(context)) return false;
+            if (draw_next(token_selector_, row, context, proposed, state.row, node, sibling) != no_token) return true;
+            if (!with_replacement<TokenSelector> || !plans_trees(context)) return false;
             return add_certain(proposed, 0, node, row.size());
         }
         const token picked = state.work.ranked_child(row, context, sibling, count);
@@ -140,8 +140,10 @@ class model_tree {
         return add_certain(proposed, picked, node, row.size());
     }
 
-    static bool add_certain(proposal<claim_type>& proposed, token picked, std::int32_t node, std::size_t vocabulary) {
-        if constexpr (!std::same_as<claim_type, point_mass>) proposed.next_row().become_point(picked, vocabulary);
+    static bool add_certain(proposal<draft_distribution_type>& proposed, token picked, std::int32_t node,
+                            std::size_t vocabulary) {
+        if constexpr (!std::same_as<draft_distribution_type, point_mass>)
+            proposed.next_row().become_point(picked, vocabulary);
         add_next(proposed, picked, node);
         return true;
     }
@@ -162,25 +164,25 @@ class model_tree {
         state.keep(path);
     }
 
-    detail::value_or_reference<Source> model_;
-    Drawing drawing_{};
+    detail::owned_or_borrowed<Source> model_;
+    TokenSelector token_selector_{};
     std::optional<dynamic_tree> limits_{};
 };
 
-/// With the drawing that the criterion will name.
+/// With the token selector that the criterion will name.
 template <class Source>
-class model_tree<Source, as_asked> : public undrawn<model_tree, Source> {
-    static_assert(Model<typename detail::value_or_reference<Source>::type>);
+class model_tree<Source, as_asked> : public awaiting_selector<model_tree, Source> {
+    static_assert(Model<typename detail::owned_or_borrowed<Source>::type>);
 
  public:
-    using undrawn<augur::draft::model_tree, Source>::undrawn;
+    using awaiting_selector<augur::draft::model_tree, Source>::awaiting_selector;
 };
 
 template <class Source>
 model_tree(Source&&) -> model_tree<Source, as_asked>;
 template <class Source>
 model_tree(Source&&, dynamic_tree) -> model_tree<Source, argmax>;
-template <class Source, class Drawing>
-model_tree(Source&&, Drawing) -> model_tree<Source, Drawing>;
+template <class Source, class TokenSelector>
+model_tree(Source&&, TokenSelector) -> model_tree<Source, TokenSelector>;
 
 }  // namespace augur::draft

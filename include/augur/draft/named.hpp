@@ -13,7 +13,7 @@
 #include "augur/draft/heads.hpp"
 #include "augur/draft/self_speculation.hpp"
 #include "augur/model/concepts.hpp"
-#include "augur/types/drawing.hpp"
+#include "augur/types/token_selector.hpp"
 
 namespace augur {
 
@@ -25,13 +25,13 @@ concept BecomesStage = requires(Named&& named) {
 
 namespace draft {
 
-/// A drafter, or one that awaits its drawing: itself; a scheme becomes a stage, a model a draft_model, a layer on the
-/// target's hidden states an eagle, heads on them heads, and an exit head self_speculation. Lvalues are
+/// A drafter, or one that awaits its token selector: itself; a scheme becomes a stage, a model a draft_model, a layer
+/// on the target's hidden states an eagle, heads on them heads, and an exit head self_speculation. Lvalues are
 /// referred to, rvalues are kept; drafters are copied.
 template <class Named>
 auto named(Named&& what) {
     using type = std::remove_cvref_t<Named>;
-    if constexpr (Drafter<type> || Undrawn<type>) {
+    if constexpr (Drafter<type> || AwaitsSelector<type>) {
         return type(std::forward<Named>(what));
     } else if constexpr (BecomesStage<Named>) {
         return std::forward<Named>(what).as_stage();
@@ -51,18 +51,18 @@ auto named(Named&& what) {
 template <class Named>
 using named_t = decltype(draft::named(std::declval<Named>()));
 
-/// The same as a drafter, by `Drawing` where it has no drawing of its own.
-template <class Drawing, class Named>
+/// The same as a drafter, by `TokenSelector` where it has no token selector of its own.
+template <class TokenSelector, class Named>
 auto drafter_of(Named&& what) {
-    if constexpr (Undrawn<named_t<Named>>) {
-        return draft::named(std::forward<Named>(what)).drawn_by(Drawing{});
+    if constexpr (AwaitsSelector<named_t<Named>>) {
+        return draft::named(std::forward<Named>(what)).with_selector(TokenSelector{});
     } else {
         return draft::named(std::forward<Named>(what));
     }
 }
 
-template <class Drawing, class Named>
-using drafter_of_t = decltype(draft::drafter_of<Drawing>(std::declval<Named>()));
+template <class TokenSelector, class Named>
+using drafter_of_t = decltype(draft::drafter_of<TokenSelector>(std::declval<Named>()));
 
 }  // namespace draft
 }  // namespace augur

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "augur/detail/value_or_reference.hpp"
+#include "augur/detail/owned_or_borrowed.hpp"
 #include "augur/draft/concept.hpp"
 #include "augur/draft/ngram_table.hpp"
 #include "augur/types/error.hpp"
@@ -16,17 +16,17 @@ namespace augur::draft {
 
 /// Looks up the last tokens in `Source`, a table by value or `Table&` by reference, the longest context that it knows
 /// first, and proposes what followed there most often; then the same with the proposal as part of the text. A context
-/// of fewer than `least` tokens ends the proposal. Claims point masses.
+/// of fewer than `least` tokens ends the proposal. Its draft distribution is a point mass.
 /// Effect on the distribution: none. Randomness: none. Cost: O(longest^2) per drafted token at most, whatever the
 /// table's and the text's size; no model.
 template <class Source>
 class ngram_lookup {
  public:
-    using table_type = typename augur::detail::value_or_reference<Source>::type;
+    using table_type = typename augur::detail::owned_or_borrowed<Source>::type;
     struct state_type {
         std::vector<token> text{};  ///< the last tokens, the proposal included
     };
-    using claim_type = point_mass;
+    using draft_distribution_type = point_mass;
     static constexpr bool shows_matches = true;
 
     explicit ngram_lookup(Source&& table, std::size_t least = 1) : table_(std::forward<Source>(table)), least_(least) {
@@ -64,7 +64,7 @@ class ngram_lookup {
     }
 
  private:
-    augur::detail::value_or_reference<Source> table_;
+    augur::detail::owned_or_borrowed<Source> table_;
     std::size_t least_;
 };
 

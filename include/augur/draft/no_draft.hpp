@@ -8,7 +8,7 @@ namespace augur::draft {
 /// Proposes nothing, so that every round is one plain decoding step.
 struct no_draft {
     struct state_type {};
-    using claim_type = point_mass;
+    using draft_distribution_type = point_mass;
 
     state_type make_state() const { return {}; }
     void propose(state_type&, auto& /*context*/, proposal<point_mass>&) const {}

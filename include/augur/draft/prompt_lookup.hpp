@@ -16,7 +16,7 @@ namespace augur::draft {
 /// Looks for the longest n-gram, between min_n and max_n tokens, that ends the prefix and occurred in it before (prompt
 /// or output). The latest of its occurrences vote on each token of the proposal, those that went on differently drop
 /// out, and ties are the latest's. What is read past the end of the prefix is the proposal itself, so that a loop is
-/// continued. Claims point masses.
+/// continued. Its draft distribution is a point mass.
 /// Effect on the distribution: none. Randomness: none. Cost: expected O(max_n + tokens drafted), whatever the prefix's
 /// length; no model.
 /// Source: Saxena 2023, "Prompt lookup decoding"; Yang et al. 2023, "Inference with reference".
@@ -26,7 +26,7 @@ class prompt_lookup {
         ngram_index index;
         std::vector<std::size_t> places{};  ///< where the occurrences that still vote went on
     };
-    using claim_type = point_mass;
+    using draft_distribution_type = point_mass;
     static constexpr bool shows_matches = true;
     static constexpr std::size_t votes = 16;
     static constexpr std::size_t longest = longest_ngram;  ///< of max_n

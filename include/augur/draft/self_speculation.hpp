@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "augur/detail/owned_or_borrowed.hpp"
 #include "augur/detail/stopwatch.hpp"
-#include "augur/detail/value_or_reference.hpp"
 #include "augur/draft/attending_head.hpp"
 #include "augur/draft/concept.hpp"
 #include "augur/draft/draw_next.hpp"
@@ -17,15 +17,15 @@
 #include "augur/draft/exit_rows.hpp"
 #include "augur/flow/task.hpp"
 #include "augur/model/same_vocabulary.hpp"
-#include "augur/types/drawing.hpp"
 #include "augur/types/scores.hpp"
+#include "augur/types/token_selector.hpp"
 
 namespace augur::draft {
 
 /// Drafts a chain in the target's own sequence: the first layers run over the last committed token and over each token
 /// that is drafted, and the exit head `Source` (by value, or `Head&` by reference) guesses what follows; verification
 /// is one pass through the other layers, from the hidden states that wait there. No layer runs twice over a token, and
-/// no cache beside the target's is kept. Picks tokens as `Drawing` says, by default as the criterion asks.
+/// no cache beside the target's is kept. Picks tokens as `TokenSelector` says, by default as the criterion asks.
 /// Cost: the first layers of one token, one after the other, and the head, for each row looked at; the first layers of
 /// the last token drafted, where its row is not looked at. What the first layers cost counts as the verifier's time:
 /// it would run them in any case. Of a head that learns, the state after the last token is taken in every round: one
@@ -33,13 +33,13 @@ namespace augur::draft {
 /// the target's.
 /// Effect on the distribution: none; that is the criterion's. A row from which nothing can be drawn ends the proposal.
 /// Source: Liu et al. 2024, Kangaroo (arXiv 2404.18911).
-template <class Source, class Drawing = as_asked>
+template <class Source, class TokenSelector = as_asked>
 class self_speculation {
  public:
-    using head_type = typename detail::value_or_reference<Source>::type;
+    using head_type = typename detail::owned_or_borrowed<Source>::type;
     static constexpr bool attends = AttendingHead<head_type>;
     static_assert(ExitHead<head_type> || attends);
-    using claim_type = typename Drawing::claim_type;
+    using draft_distribution_type = typename TokenSelector::draft_distribution_type;
     /// Storage; and what the rows of the last round were guessed from, for those who learn from it.
     struct state_type {
         std::vector<float> logits;
@@ -50,8 +50,8 @@ class self_speculation {
     static constexpr bool shows_rows = true;
     static constexpr bool drafts_in_target = true;
 
-    explicit self_speculation(Source&& source, Drawing drawing = {})
-        : head_(std::forward<Source>(source)), drawing_(drawing) {}
+    explicit self_speculation(Source&& source, TokenSelector token_selector = {})
+        : head_(std::forward<Source>(source)), token_selector_(token_selector) {}
 
     const head_type& head() const { return head_.get(); }
     std::size_t vocabulary_size() const { return head().vocabulary_size(); }
@@ -70,7 +70,7 @@ class self_speculation {
         });
     }
 
-    flow::task propose(state_type& state, auto& context, proposal<claim_type>& proposed) const {
+    flow::task propose(state_type& state, auto& context, proposal<draft_distribution_type>& proposed) const {
         auto& target = context.target();
         speculative_suffix speculative(context.prefix());
         state.exit_states.begin(context.prefix().size());
@@ -87,7 +87,7 @@ class self_speculation {
             guess(state, last);
             const logit_row row(state.logits.data(), state.logits.size(), possible_of(head()));
             if (!context.wants_more(proposed.size(), row)) break;
-            const token picked = draw_next(drawing_, row, context, proposed, state.row);
+            const token picked = draw_next(token_selector_, row, context, proposed, state.row);
             if (picked == no_token) break;
             speculative.push(picked);
         }
@@ -114,23 +114,23 @@ class self_speculation {
         }
     }
 
-    detail::value_or_reference<Source> head_;
-    Drawing drawing_;
+    detail::owned_or_borrowed<Source> head_;
+    TokenSelector token_selector_;
 };
 
 /// With the token selector that the criterion will set.
 template <class Source>
-class self_speculation<Source, as_asked> : public undrawn<self_speculation, Source> {
-    static_assert(ExitHead<typename detail::value_or_reference<Source>::type> ||
-                  AttendingHead<typename detail::value_or_reference<Source>::type>);
+class self_speculation<Source, as_asked> : public awaiting_selector<self_speculation, Source> {
+    static_assert(ExitHead<typename detail::owned_or_borrowed<Source>::type> ||
+                  AttendingHead<typename detail::owned_or_borrowed<Source>::type>);
 
  public:
-    using undrawn<augur::draft::self_speculation, Source>::undrawn;
+    using awaiting_selector<augur::draft::self_speculation, Source>::awaiting_selector;
 };
 
 template <class Source>
 self_speculation(Source&&) -> self_speculation<Source, as_asked>;
-template <class Source, class Drawing>
-self_speculation(Source&&, Drawing) -> self_speculation<Source, Drawing>;
+template <class Source, class TokenSelector>
+self_speculation(Source&&, TokenSelector) -> self_speculation<Source, TokenSelector>;
 
 }  // namespace augur::draft

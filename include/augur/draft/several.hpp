@@ -20,7 +20,7 @@ namespace augur::draft {
 template <class... D>
 concept AllDraft = sizeof...(D) > 0 && (Drafter<D> && ...);
 template <class... D>
-concept SomeAreUndrawn = ((Drafter<D> || Undrawn<D>)&&...) && (Undrawn<D> || ...);
+concept SomeAwaitSelector = ((Drafter<D> || AwaitsSelector<D>)&&...) && (AwaitsSelector<D> || ...);
 
 /// A drafter that says how large the hidden states are that it reads.
 template <class D>
@@ -140,20 +140,21 @@ class several {
 
 /// The same before the criterion has named how to draw: `Kind<D...>` is a drafter where all of `D` are.
 template <template <class...> class Kind, class... D>
-class several_undrawn {
+class several_awaiting_selector {
  public:
-    using undrawn_type = several_undrawn;
+    using awaiting_selector_type = several_awaiting_selector;
 
     template <class... Named>
-    explicit several_undrawn(Named&&... drafters) : drafters_(draft::named(std::forward<Named>(drafters))...) {}
+    explicit several_awaiting_selector(Named&&... drafters)
+        : drafters_(draft::named(std::forward<Named>(drafters))...) {}
 
  protected:
     /// What it becomes: `make(drafter of each...)`.
-    template <class Drawing, class Drafters>
+    template <class TokenSelector, class Drafters>
     static auto drawn(Drafters&& drafters, const auto&... more) {
         const auto compose = [&](auto&&... each) {
-            return Kind<drafter_of_t<Drawing, decltype(each)>...>(
-                drafter_of<Drawing>(std::forward<decltype(each)>(each))..., more...);
+            return Kind<drafter_of_t<TokenSelector, decltype(each)>...>(
+                drafter_of<TokenSelector>(std::forward<decltype(each)>(each))..., more...);
         };
         return std::apply(compose, std::forward<Drafters>(drafters));
     }

@@ -96,9 +96,9 @@ struct adam {
         : first(Eigen::MatrixXd::Zero(like.rows(), like.cols())), second(first) {}
 
     /// The change of step `t`, from 1 on.
-    Eigen::MatrixXd change(const Eigen::MatrixXd& slope, std::size_t t, double rate) {
-        first = 0.9 * first + 0.1 * slope;
-        second = 0.999 * second.array() + 0.001 * slope.array().square();
+    Eigen::MatrixXd change(const Eigen::MatrixXd& gradient, std::size_t t, double rate) {
+        first = 0.9 * first + 0.1 * gradient;
+        second = 0.999 * second.array() + 0.001 * gradient.array().square();
         const double first_scale = 1 / (1 - std::pow(0.9, t));
         const double second_scale = 1 / (1 - std::pow(0.999, t));
         return -rate * first_scale * first.array() / ((second_scale * second.array()).sqrt() + 1e-8);
@@ -228,9 +228,9 @@ class mlp {
         detail::adam of_hidden(layers.hidden), of_output(layers.output);
         for (std::size_t t = 1; t <= options.steps; ++t) {
             const double left = static_cast<double>(options.steps - t + 1) / static_cast<double>(options.steps);
-            const detail::two_layers slope = detail::gradient(layers, extended, to);
-            layers.hidden += of_hidden.change(slope.hidden, t, options.rate * left);
-            layers.output += of_output.change(slope.output, t, options.rate * left);
+            const detail::two_layers gradient = detail::gradient(layers, extended, to);
+            layers.hidden += of_hidden.change(gradient.hidden, t, options.rate * left);
+            layers.output += of_output.change(gradient.output, t, options.rate * left);
         }
         return layers.hidden;
     }

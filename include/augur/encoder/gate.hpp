@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "augur/detail/value_or_reference.hpp"
+#include "augur/detail/owned_or_borrowed.hpp"
 #include "augur/encoder/alignment.hpp"
 #include "augur/encoder/feature_divergence.hpp"
 #include "augur/types/error.hpp"
@@ -81,7 +81,7 @@ class gate {
  public:
     static constexpr std::size_t stages = (sizeof...(Parts) + 1) / 2;
     using divergence_type = D;
-    using parts_type = std::tuple<detail::value_or_reference<Parts>...>;
+    using parts_type = std::tuple<detail::owned_or_borrowed<Parts>...>;
     using result_type = gate_result<stages>;
     using statistics_type = gate_statistics<stages>;
     using guarantee = guarantee::none;
@@ -272,7 +272,7 @@ namespace augur {
 template <encoder::FeatureDivergence D = encoder::cosine_distance, class... Parts>
 requires(sizeof...(Parts) >= 3 && sizeof...(Parts) % 2 == 1) auto gated(Parts&&... parts) {
     using gate = encoder::gate<D, Parts...>;
-    return gate(typename gate::parts_type(detail::value_or_reference<Parts>(std::forward<Parts>(parts))...));
+    return gate(typename gate::parts_type(detail::owned_or_borrowed<Parts>(std::forward<Parts>(parts))...));
 }
 
 }  // namespace augur

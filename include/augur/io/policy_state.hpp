@@ -3,7 +3,7 @@
 
 #include <augur/io/json.hpp>
 #include <augur/io/sealed_json.hpp>
-#include <augur/policy/knowledge.hpp>
+#include <augur/policy/learned_state.hpp>
 #include <augur/types/error.hpp>
 #include <cstdint>
 #include <limits>
@@ -18,8 +18,8 @@ namespace augur::io {
 struct policy_state {
     nlohmann::ordered_json about = nlohmann::ordered_json::object();  ///< for whom, where: names and values
     std::uint64_t texts = 0;                                          ///< that were learned from
-    std::vector<double> verify_seconds{};                 ///< of passes over 1, 2, ... rows, as last estimated
-    std::map<std::string, policy::knowledge> policies{};  ///< by a name of the caller's
+    std::vector<double> verify_seconds{};                     ///< of passes over 1, 2, ... rows, as last estimated
+    std::map<std::string, policy::learned_state> policies{};  ///< by a name of the caller's
 
     /// Equal states, equal texts; numbers as they are, bit for bit.
     std::string text() const;
@@ -35,7 +35,7 @@ inline ordered as_json(const std::vector<policy::timed>& all) {
     return out;
 }
 
-inline ordered as_json(const policy::knowledge& known) {
+inline ordered as_json(const policy::learned_state& known) {
     ordered groups = ordered::array();
     for (const auto& group : known.accepted) {
         std::size_t used = group.size();
@@ -66,9 +66,9 @@ std::vector<Pair> pairs_of(const ordered& from, const std::string& origin) {
     return all;
 }
 
-inline policy::knowledge knowledge_of(const ordered& value, const std::string& origin) {
+inline policy::learned_state learned_state_of(const ordered& value, const std::string& origin) {
     const json_reader from(value, origin);
-    policy::knowledge known;
+    policy::learned_state known;
     known.passes = pairs_of<policy::timed>(from.required_array("passes"), origin + ": passes");
     known.drafting = pairs_of<policy::timed>(from.required_array("drafting"), origin + ": drafting");
     for (const auto& group : from.required_array("accepted")) {
@@ -107,7 +107,7 @@ inline policy_state parse_policy_state(std::string_view text, const nlohmann::or
                       .texts = from.required<std::uint64_t>("texts", {0, std::uint64_t{1} << 50}),
                       .verify_seconds = from.required<std::vector<double>>("verify_seconds", {{1e-9, 1e4}})};
     for (const auto& [name, value] : policies->value().items()) {
-        read.policies[name] = detail::knowledge_of(value, origin + ": " + quote(name));
+        read.policies[name] = detail::learned_state_of(value, origin + ": " + quote(name));
     }
     return read;
 }

@@ -35,9 +35,10 @@ inline std::vector<std::int32_t> read_slots(const gguf_view& file, std::string_v
 
 }  // namespace detail
 
-/// Reads and checks a member of kind `ngram`: see docs/io/read_ngrams.md for what it holds. The file is untrusted.
-/// Throws augur::error, naming the file, where it is no such member, a key or a tensor is missing or of another type or
-/// size, or the table is not one that can be searched (draft::ngram_table). Nothing refers to the file afterwards.
+/// Reads and checks a draft checkpoint of kind `ngram`: see docs/io/read_ngrams.md for what it holds. The file is
+/// untrusted. Throws augur::error, naming the file, where it is no such draft checkpoint, a key or a tensor is missing
+/// or of another type or size, or the table is not one that can be searched (draft::ngram_table). Nothing refers to the
+/// file afterwards.
 inline draft::ngram_table read_ngrams(const gguf_view& file, std::size_t vocabulary_size) {
     const std::string origin = file.path().string();
     const auto member = file.get_or<std::string>("augur.member", "");

@@ -21,7 +21,7 @@ struct forward_row {
     const float* fused = nullptr;      ///< width, where the model fuses its inputs with hidden states
     float* kept = nullptr;             ///< of a tree: its keys, then values, layer by layer
     float* hidden = nullptr;           ///< width, or null
-    float* tap = nullptr;              ///< see augur::TappedModel; or null
+    float* layer_input = nullptr;      ///< see augur::LayerInputModel; or null
     float* logits = nullptr;           ///< vocabulary, or null; then hidden is wanted, too
 };
 

@@ -14,8 +14,8 @@
 #include "augur/backend/host/aligned_buffer.hpp"
 #include "augur/io/quote.hpp"
 #include "augur/io/safetensors.hpp"
+#include "augur/llama/draft_checkpoint.hpp"
 #include "augur/llama/host_model.hpp"
-#include "augur/llama/member.hpp"
 #include "augur/llama/published_heads.hpp"
 #include "augur/llama/selection.hpp"
 #include "augur/llama/workers.hpp"
@@ -33,16 +33,16 @@ class draft_heads {
         backend::host::float_buffer inputs, out, logits;
     };
 
-    /// Loads the member `medusa` or `hydra` of a family; embedding and head are the target's. Or such heads as
-    /// published, with output matrices of their own: a .safetensors file, or a folder with medusa_lm_head.safetensors
-    /// or hydra_lm_head.safetensors (read_published_heads).
+    /// Loads the draft checkpoint `medusa` or `hydra` of a draft bundle; embedding and head are the target's. Or such
+    /// heads as published, with output matrices of their own: a .safetensors file, or a folder with
+    /// medusa_lm_head.safetensors or hydra_lm_head.safetensors (read_published_heads).
     /// Throws augur::error, naming the file and the values, where it was made for another target (of which published
     /// heads tell no more than the sizes), its shapes contradict each other, or its layout is another. Of the options,
     /// weights, threads, pool and instruction_set count.
     static draft_heads load(const std::filesystem::path& path, const std::string& kind, const host_model& target,
                             const load_options& options = {}) {
         if (io::holds_safetensors(path)) return load_published(path, kind, target, options);
-        const member_file file(path, kind, target, options.weights);
+        const draft_checkpoint file(path, kind, target, options.weights);
         config c = target.configuration();
         const weight_reader reader(file.tensors(), c, gguf_names(), options.weights);
         std::vector<head_weights> heads;

@@ -9,9 +9,9 @@
 #include <string>
 #include <utility>
 
+#include "augur/llama/draft_checkpoint.hpp"
 #include "augur/llama/host_model.hpp"
 #include "augur/llama/key_value_cache.hpp"
-#include "augur/llama/member.hpp"
 #include "augur/types/error.hpp"
 #include "augur/types/scores.hpp"
 #include "augur/types/token.hpp"
@@ -25,12 +25,12 @@ class eagle_model {
  public:
     using sequence_type = sequence;
 
-    /// Loads the member `eagle` of a family. It has the target's embedding, shared, and of the target's head the rows
-    /// that the file names, copied. Throws augur::error, naming the file and the values, where it was made for another
-    /// target. Of the options, head_tokens and layers are the file's to say.
+    /// Loads the draft checkpoint `eagle` of a draft bundle. It has the target's embedding, shared, and of the target's
+    /// head the rows that the file names, copied. Throws augur::error, naming the file and the values, where it was
+    /// made for another target. Of the options, head_tokens and layers are the file's to say.
     static eagle_model load(const std::filesystem::path& path, const host_model& target,
                             const load_options& options = {}) {
-        const member_file file(path, "eagle", target, options.weights);
+        const draft_checkpoint file(path, "eagle", target, options.weights);
         const config c = file.configuration();
         check_cache_format(options.cache, c.head_size, path.string());
         weights w = file.read(options.weights);

@@ -1,5 +1,5 @@
 #pragma once
-// A draft model of the target's own lower layers. See docs/llama/members.md.
+// A draft model of the target's own lower layers. See docs/llama/draft_checkpoints.md.
 
 #include <algorithm>
 #include <cstddef>
@@ -11,15 +11,15 @@
 #include <vector>
 
 #include "augur/backend/host/packed_matrix.hpp"
+#include "augur/llama/draft_checkpoint.hpp"
 #include "augur/llama/host_model.hpp"
 #include "augur/llama/low_rank.hpp"
-#include "augur/llama/member.hpp"
 #include "augur/types/error.hpp"
 
 namespace augur::llama {
 
-/// After how many layers the member `exit` of a family leaves, ascending.
-inline std::vector<std::size_t> exit_depths(const member_file& file, const host_model& target) {
+/// After how many layers the draft checkpoint `exit` of a draft bundle leaves, ascending.
+inline std::vector<std::size_t> exit_depths(const draft_checkpoint& file, const host_model& target) {
     const auto stored = file.metadata().array<std::int32_t>("augur.exits");
     std::vector<std::size_t> depths;
     for (const std::int32_t depth : stored) {
@@ -35,7 +35,7 @@ inline std::vector<std::size_t> exit_depths(const member_file& file, const host_
 }
 
 /// The same of one exit; 0 means the last. Throws where there is no such exit.
-inline std::size_t exit_depth(const member_file& file, const host_model& target, std::size_t wanted) {
+inline std::size_t exit_depth(const draft_checkpoint& file, const host_model& target, std::size_t wanted) {
     const auto depths = exit_depths(file, target);
     if (wanted == 0) return depths.back();
     if (std::find(depths.begin(), depths.end(), wanted) != depths.end()) return wanted;
@@ -45,8 +45,8 @@ inline std::size_t exit_depth(const member_file& file, const host_model& target,
                         " layers; there are those after ", valid);
 }
 
-/// Throws where the member holds tensors of other kinds than of its exits.
-inline void check_all_read(const member_file& file, const host_model& target) {
+/// Throws where the draft checkpoint holds tensors of other kinds than of its exits.
+inline void check_all_read(const draft_checkpoint& file, const host_model& target) {
     for (const std::size_t depth : exit_depths(file, target)) {
         for (const char* of : {".norm.weight", ".up.weight", ".down.weight", ".scale"}) {
             file.tensors().pass_over("augur.exit." + std::to_string(depth) + of);
@@ -56,8 +56,8 @@ inline void check_all_read(const member_file& file, const host_model& target) {
 }
 
 /// The target's head behind an exit: scale * (x + up down x) stands for x, the normalised state. One matrix does both.
-inline backend::host::packed_matrix exit_matrix(const member_file& file, const host_model& target, std::size_t depth,
-                                                weight_format format) {
+inline backend::host::packed_matrix exit_matrix(const draft_checkpoint& file, const host_model& target,
+                                                std::size_t depth, weight_format format) {
     const config& c = target.configuration();
     const weight_reader reader(file.tensors(), c, gguf_names(), format);
     const std::string name = "augur.exit." + std::to_string(depth) + ".";
@@ -76,13 +76,13 @@ inline backend::host::packed_matrix exit_matrix(const member_file& file, const h
     });
 }
 
-/// A draft model of the target's first layers, shared with it, and one exit of the member `exit`: the one after `depth`
-/// layers, 0 for the last. It has a cache of its own: a cheaper model for cascades and turns. To draft in the
-/// target's cache take llama::exit_head. Throws augur::error, naming the file and the values, where it was made for
+/// A draft model of the target's first layers, shared with it, and one exit of the draft checkpoint `exit`: the one
+/// after `depth` layers, 0 for the last. It has a cache of its own: a cheaper model for cascades and turns. To draft in
+/// the target's cache take llama::exit_head. Throws augur::error, naming the file and the values, where it was made for
 /// another target or has no such exit. Of the options, head_tokens and layers are the file's to say.
 inline host_model load_exit(const std::filesystem::path& path, const host_model& target, std::size_t depth = 0,
                             const load_options& options = {}) {
-    const member_file file(path, "exit", target, options.weights);
+    const draft_checkpoint file(path, "exit", target, options.weights);
     depth = exit_depth(file, target, depth);
     config c = target.configuration();
     c.layers = depth;

@@ -1,5 +1,5 @@
 #pragma once
-// Exit heads on the CPU, for self-speculation. See docs/llama/members.md.
+// Exit heads on the CPU, for self-speculation. See docs/llama/draft_checkpoints.md.
 
 #include <algorithm>
 #include <cstddef>
@@ -13,9 +13,9 @@
 
 #include "augur/backend/host/aligned_buffer.hpp"
 #include "augur/backend/host/packed_matrix.hpp"
+#include "augur/llama/draft_checkpoint.hpp"
 #include "augur/llama/early_exit.hpp"
 #include "augur/llama/host_model.hpp"
-#include "augur/llama/member.hpp"
 #include "augur/llama/selection.hpp"
 #include "augur/llama/workers.hpp"
 #include "augur/types/error.hpp"
@@ -33,12 +33,12 @@ inline std::size_t default_split(std::size_t layers) {
 /// to share: callers take turns.
 class exit_head {
  public:
-    /// An exit of the member `exit` of a family: the one after `layer` layers, 0 for the one nearest to default_split.
-    /// Throws augur::error, naming the file and the values, where it was made for another target or has no such exit.
-    /// Of the options, weights, threads, pool and instruction_set count.
+    /// An exit of the draft checkpoint `exit` of a draft bundle: the one after `layer` layers, 0 for the one nearest to
+    /// default_split. Throws augur::error, naming the file and the values, where it was made for another target or has
+    /// no such exit. Of the options, weights, threads, pool and instruction_set count.
     static exit_head load(const std::filesystem::path& path, const host_model& target, std::size_t layer = 0,
                           const load_options& options = {}) {
-        const member_file file(path, "exit", target, options.weights);
+        const draft_checkpoint file(path, "exit", target, options.weights);
         layer = exit_depth(file, target, layer == 0 ? nearest(exit_depths(file, target), target) : layer);
         const weight_reader reader(file.tensors(), target.configuration(), gguf_names(), options.weights);
         auto norm = reader.vector("augur.exit." + std::to_string(layer) + ".norm.weight", target.hidden_size());

@@ -61,11 +61,11 @@ class forward_pass : row_attention {
         if (weights_.fuses() && layers.from == 0) fuse();
         for (std::size_t i = layers.from; i < layers.to; ++i) {
             if (layers.between_layers != nullptr) (*layers.between_layers)();
-            if (i + 1 == layers.to) tap(state_, config_.width, config_.heads * config_.head_size);
+            if (i + 1 == layers.to) layer_input(state_, config_.width, config_.heads * config_.head_size);
             run_layer(i);
         }
         if (layers.head) return run_head();
-        tap(mixed_, config_.heads * config_.head_size, 0);
+        layer_input(mixed_, config_.heads * config_.head_size, 0);
         for_rows(rows.size(), [&](std::size_t row) { show(row, state_.data() + row * config_.width); });
     }
 
@@ -121,9 +121,10 @@ class forward_pass : row_attention {
     }
 
     /// A part of what the last layer shows of the rows that are to show it: `size` numbers each, from `at` on.
-    void tap(const backend::host::float_buffer& of, std::size_t size, std::size_t at) const {
+    void layer_input(const backend::host::float_buffer& of, std::size_t size, std::size_t at) const {
         for (std::size_t row = 0; row < rows_.size(); ++row) {
-            if (rows_[row].tap != nullptr) std::copy_n(of.data() + row * size, size, rows_[row].tap + at);
+            if (rows_[row].layer_input != nullptr)
+                std::copy_n(of.data() + row * size, size, rows_[row].layer_input + at);
         }
     }
 

@@ -167,9 +167,11 @@ class host_model {
     /// asked for; after layers that are not the last, as these leave them.
     scores hidden(const sequence& s) const { return {s.hidden_.data(), s.shown_, hidden_size()}; }
 
-    /// See augur::TappedModel.
-    std::size_t tap_size() const { return parts_->passes.tap_size(); }
-    logit_row tap(const sequence& s) const { return {s.tap_.data(), s.tap_.capacity() == 0 ? 0 : tap_size()}; }
+    /// See augur::LayerInputModel.
+    std::size_t layer_input_size() const { return parts_->passes.layer_input_size(); }
+    logit_row layer_input(const sequence& s) const {
+        return {s.layer_input_.data(), s.layer_input_.capacity() == 0 ? 0 : layer_input_size()};
+    }
 
  private:
     friend class eagle_model;

@@ -51,7 +51,7 @@ class host_passes {
     std::size_t threads() const { return forward_.threads(); }
     const std::shared_ptr<backend::host::thread_pool>& pool() const { return forward_.pool(); }
     std::size_t context_length() const { return limits_.tokens; }
-    std::size_t tap_size() const { return config_.heads * config_.head_size + config_.width; }
+    std::size_t layer_input_size() const { return config_.heads * config_.head_size + config_.width; }
     cache_layout layout() const { return {config_.layers, config_.key_value_heads, config_.head_size, limits_.format}; }
 
     /// `fused`: hidden states for the inputs of the only pass, one per token, in a model that fuses them.
@@ -152,7 +152,7 @@ class host_passes {
         s.kept_.require(asked.parents.size() * kept_floats());
         if (asked.to_layer == all_layers) return;
         s.waiting_.reserve(s.waiting_.size() + asked.tokens.size() * config_.width);
-        s.tap_.require(tap_size());
+        s.layer_input_.require(layer_input_size());
     }
 
     /// Those of the passes that go through these layers.
@@ -190,7 +190,7 @@ class host_passes {
             if (fused != nullptr) row.fused = fused + i * config_.width;
             if (is_node) row.kept = s.kept_.data() + i * kept_floats();
             if (i + of.shown >= of.all) row.hidden = s.hidden_.data() + (i + of.shown - of.all) * config_.width;
-            if (i + 1 == of.all && asked.to_layer != all_layers) row.tap = s.tap_.data();
+            if (i + 1 == of.all && asked.to_layer != all_layers) row.layer_input = s.layer_input_.data();
             if (i + of.rows >= of.all) row.logits = s.logits_.data() + (i + of.rows - of.all) * config_.vocabulary;
         }
     }

@@ -1,6 +1,6 @@
 #pragma once
 // A qualifier of the target's own layers: most of them left out, the others with low-rank updates. See
-// docs/llama/members.md.
+// docs/llama/draft_checkpoints.md.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "augur/backend/host/packed_matrix.hpp"
+#include "augur/llama/draft_checkpoint.hpp"
 #include "augur/llama/host_model.hpp"
 #include "augur/llama/low_rank.hpp"
-#include "augur/llama/member.hpp"
 #include "augur/llama/selection.hpp"
 #include "augur/types/error.hpp"
 
@@ -48,13 +48,13 @@ layer_weights qualified_layer(const File& file, const weight_reader<File>& reade
     return out;
 }
 
-/// The member `qualifier` of a family: a Llama of the layers of the target that the file names, as it changes them,
-/// held as the options say. Throws augur::error, naming the file and the values, where it was made for another target
-/// or its shapes contradict the target's. Of the options, head_tokens and layers are the file's to say. Cost: rank
-/// multiplications a weight.
+/// The draft checkpoint `qualifier` of a draft bundle: a Llama of the layers of the target that the file names, as it
+/// changes them, held as the options say. Throws augur::error, naming the file and the values, where it was made for
+/// another target or its shapes contradict the target's. Of the options, head_tokens and layers are the file's to say.
+/// Cost: rank multiplications a weight.
 inline host_model load_qualifier(const std::filesystem::path& path, const host_model& target,
                                  const load_options& options = {}) {
-    const member_file file(path, "qualifier", target, options.weights);
+    const draft_checkpoint file(path, "qualifier", target, options.weights);
     config c = target.configuration();
     const weight_reader reader(file.tensors(), c, gguf_names(), options.weights);
     const auto stored = file.metadata().array<std::int32_t>("augur.layers");

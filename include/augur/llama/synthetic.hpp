@@ -39,7 +39,7 @@ inline config synthetic_config(const shape& of, std::size_t vocabulary, std::siz
 }
 
 /// Numbers of a layer's matrices.
-inline std::uint64_t layer_numbers(const config& c) {
+inline std::uint64_t layer_parameters(const config& c) {
     const std::uint64_t width = c.width, heads = c.heads, keys = c.key_value_heads, size = c.head_size;
     return width * size * (2 * heads + 2 * keys) + 3 * width * std::uint64_t{c.feed_forward};
 }

@@ -12,10 +12,10 @@ namespace augur::llama::detail {
 
 using augur::detail::message;
 
-/// Writers fill embeddings up to round numbers of rows, and one family's models up to different ones. Rows behind the
-/// last token belong to nothing that could be read or written, so the vocabulary ends with the tokens: models of the
-/// same tokens have rows of the same size. Takes the tokens' fingerprint, too; `c.vocabulary` is the number of rows in
-/// the file before.
+/// Writers fill embeddings up to round numbers of rows, and one draft bundle's models up to different ones. Rows behind
+/// the last token belong to nothing that could be read or written, so the vocabulary ends with the tokens: models of
+/// the same tokens have rows of the same size. Takes the tokens' fingerprint, too; `c.vocabulary` is the number of rows
+/// in the file before.
 inline void read_tokens(config& c, std::span<const io::token_text> tokens) {
     c.vocabulary_fingerprint = io::vocabulary_fingerprint(tokens);
     if (tokens.empty() || tokens.back().id + 1 >= c.vocabulary) return;

@@ -54,7 +54,7 @@ struct fusion_weights {
     std::vector<float> embedding_norm, hidden_norm;  ///< empty: none
 };
 
-/// Models of one family share embeddings and layers.
+/// Models of one draft bundle share embeddings and layers.
 struct weights {
     std::shared_ptr<const backend::host::packed_matrix> embedding;
     bool embedding_is_lent = false;     ///< by another model, which counts it

@@ -24,8 +24,8 @@
 
 namespace augur::llama {
 
-/// What the tensor of this name is in a Llama's file, or in that of a family's member; of others, which stay as they
-/// are, all fixed.
+/// What the tensor of this name is in a Llama's file, or in that of a draft bundle's draft checkpoint; of others, which
+/// stay as they are, all fixed.
 inline tensor_role role_of(std::string_view name, const tensor_names& names) {
     const std::pair<std::string_view, tensor_role> whole[] = {
         {names.embedding, {axis::fixed, axis::width, false, true}},

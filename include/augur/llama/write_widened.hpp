@@ -146,9 +146,9 @@ inline std::vector<named_extent> widened_tensors(const io::gguf_view& file, cons
 }  // namespace detail
 
 /// Writes the file's Llama in this shape, matrices in this format, in pieces. The file that comes of it carries the
-/// fingerprint of the original and its shape, so that the family's members fit. Errors: those of read_config, widening
-/// and `sink`; rows that blocks of the format do not fit into, before anything is written. Memory: that of the largest
-/// wide matrix. Cost: O(numbers of the wide model).
+/// fingerprint of the original and its shape, so that the draft bundle's draft checkpoints fit. Errors: those of
+/// read_config, widening and `sink`; rows that blocks of the format do not fit into, before anything is written.
+/// Memory: that of the largest wide matrix. Cost: O(numbers of the wide model).
 inline void write_widened(const io::gguf_view& file, const shape& to, weight_format format, const byte_sink& sink) {
     check_widened_once(shape_before(file), file.path().string(), to);
     const widening by(read_config(file), to, gguf_names().halves);

@@ -152,11 +152,11 @@ struct softmax_of {
 };
 }  // namespace detail
 
-/// Of what a drafter claims from the target's row: of the row that the token was drawn from, or of certainty in it. One
-/// pass over both, O(vocabulary); neither may be empty.
+/// Of the draft distribution from the target's row: of the row that the token was drawn from, or of certainty in it.
+/// One pass over both, O(vocabulary); neither may be empty.
 AUGUR_WHERE_ARGUMENTS_CAN
-template <Divergence D, class Target, class Claim>
-AUGUR_HOST_DEVICE double divergence(const Target& target, const drafted_token<Claim>& drafted) {
+template <Divergence D, class Target, class DraftDistribution>
+AUGUR_HOST_DEVICE double divergence(const Target& target, const drafted_token<DraftDistribution>& drafted) {
     return detail::summed<D>(target, drafted, target.size());
 }
 

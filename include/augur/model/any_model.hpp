@@ -10,7 +10,7 @@
 #include <variant>
 #include <vector>
 
-#include "augur/detail/value_or_reference.hpp"
+#include "augur/detail/owned_or_borrowed.hpp"
 #include "augur/model/check_passes.hpp"
 #include "augur/model/concepts.hpp"
 #include "augur/model/device_verifier.hpp"
@@ -32,12 +32,12 @@ namespace augur::model {
 /// with layers run batches. An engine's device verifiers for these criteria are kept, so that its rows need not
 /// come to the host. Passes go through together; trees, states and batches that the engine does not run by itself are
 /// made of what it has (model::run). Models: ScoresLastRows, TreeModel, BatchModel; PrefillsStates with hidden states;
-/// SplitModel and TappedModel with layers, tap_size() being 0 where the engine shows none; VerifiesOnDevice for the
-/// criteria. Cost: a virtual call per run, an allocation per sequence and per device verifier.
+/// SplitModel and LayerInputModel with layers, layer_input_size() being 0 where the engine shows none; VerifiesOnDevice
+/// for the criteria. Cost: a virtual call per run, an allocation per sequence and per device verifier.
 template <engine_traits T, class... Criteria>
 class erased_model {
     template <class Source>
-    using held_type = typename augur::detail::value_or_reference<Source>::type;
+    using held_type = typename augur::detail::owned_or_borrowed<Source>::type;
     static constexpr bool runs_layers = includes(T, engine_traits::layers);
     static constexpr bool shows_states = includes(T, engine_traits::hidden_states) || runs_layers;
 
@@ -92,7 +92,7 @@ class erased_model {
     template <class Source>
     requires(
         !std::same_as<held_type<Source>, erased_model> && Erasable<held_type<Source>, T> &&
-        std::constructible_from<augur::detail::value_or_reference<Source>, Source>) explicit erased_model(Source&& of)
+        std::constructible_from<augur::detail::owned_or_borrowed<Source>, Source>) explicit erased_model(Source&& of)
         : held_(std::make_unique<holder<Source>>(std::forward<Source>(of))) {
         static_assert(
             has_bitwise_rows<held_type<Source>> || !bitwise_rows,
@@ -108,8 +108,10 @@ class erased_model {
     std::size_t layer_count() const requires runs_layers { return held_->layer_count(); }
     std::size_t waiting(const sequence_type& s) const requires runs_layers { return held_->waiting(*s.held_); }
 
-    std::size_t tap_size() const requires runs_layers { return held_->tap(nullptr).size; }
-    logit_row tap(const sequence_type& s) const requires runs_layers { return held_->tap(s.held_.get()).shown; }
+    std::size_t layer_input_size() const requires runs_layers { return held_->layer_input(nullptr).size; }
+    logit_row layer_input(const sequence_type& s) const requires runs_layers {
+        return held_->layer_input(s.held_.get()).shown;
+    }
 
     sequence_type make_sequence() const { return sequence_type(held_->make_sequence()); }
     std::size_t length(const sequence_type& s) const { return held_->length(*s.held_); }
@@ -145,7 +147,7 @@ class erased_model {
         virtual scores rows(const sequence_base& s) = 0;
         virtual double entropy_nats(const sequence_base& s, std::size_t row) = 0;
     };
-    struct tapped {
+    struct shown_input {
         std::size_t size = 0;
         logit_row shown{};  ///< of a sequence
     };
@@ -157,7 +159,7 @@ class erased_model {
         virtual std::size_t hidden_size() const = 0;
         virtual std::size_t layer_count() const = 0;  ///< 0 where parts of them are not run
         virtual std::size_t waiting(const sequence_base& s) const = 0;
-        virtual tapped tap(const sequence_base* s) const = 0;
+        virtual shown_input layer_input(const sequence_base* s) const = 0;
         virtual std::unique_ptr<sequence_base> make_sequence() const = 0;
         virtual std::size_t length(const sequence_base& s) const = 0;
         virtual scattered_scores run(std::span<const pass<sequence_type>> asked) const = 0;
@@ -232,7 +234,7 @@ class erased_model {
     template <class Source>
     struct holder final : model_base {
         using M = held_type<Source>;
-        augur::detail::value_or_reference<Source> held;
+        augur::detail::owned_or_borrowed<Source> held;
 
         explicit holder(Source&& of) : held(std::forward<Source>(of)) {}
         std::size_t vocabulary_size() const override { return static_cast<std::size_t>(own().vocabulary_size()); }
@@ -250,8 +252,9 @@ class erased_model {
             if constexpr (runs_layers) return own().waiting(of(s));
             return 0;
         }
-        tapped tap(const sequence_base* s) const override {
-            if constexpr (TappedModel<M>) return {own().tap_size(), s == nullptr ? logit_row() : own().tap(of(*s))};
+        shown_input layer_input(const sequence_base* s) const override {
+            if constexpr (LayerInputModel<M>)
+                return {own().layer_input_size(), s == nullptr ? logit_row() : own().layer_input(of(*s))};
             return {};
         }
         std::unique_ptr<sequence_base> make_sequence() const override {

@@ -174,14 +174,14 @@ concept CountsWaiting = requires(const M& model, const sequence_t<M>& sequence) 
 template <class M>
 concept SplitModel = RunsPassesWith<M, pass_features::layers> && HiddenStateModel<M> && CountsWaiting<M>;
 
-/// Shows what a layer was made of. `model.tap(sequence)`, after a pass that ended at a layer and until the next such:
-/// of its last token, tap_size() numbers: what the last of these layers attended to, before its output projection, and
-/// then the state that it entered the layer with. Law: output projection and feed-forward part of that layer make of
-/// them the last row of hidden(sequence).
+/// Shows what a layer was made of. `model.layer_input(sequence)`, after a pass that ended at a layer and until the next
+/// such: of its last token, layer_input_size() numbers: what the last of these layers attended to, before its output
+/// projection, and then the state that it entered the layer with. Law: output projection and feed-forward part of that
+/// layer make of them the last row of hidden(sequence).
 template <class M>
-concept TappedModel = SplitModel<M> && requires(const M& model, const sequence_t<M>& sequence) {
-    { model.tap_size() } -> std::convertible_to<std::size_t>;
-    { model.tap(sequence) } -> std::convertible_to<logit_row>;
+concept LayerInputModel = SplitModel<M> && requires(const M& model, const sequence_t<M>& sequence) {
+    { model.layer_input_size() } -> std::convertible_to<std::size_t>;
+    { model.layer_input(sequence) } -> std::convertible_to<logit_row>;
 };
 
 /// Runs several passes in one go over the weights. Law: every pass's rows are bitwise those it would get alone.

@@ -2,7 +2,7 @@
 // Checks that the optional members by which a model offers passes fit together: a misspelled one is refused, not
 // ignored.
 
-#include "augur/detail/named_member.hpp"
+#include "augur/detail/optional_member.hpp"
 #include "augur/model/concepts.hpp"
 #include "augur/model/pass.hpp"
 
@@ -13,15 +13,15 @@ template <Model M>
 struct pass_members {
     static constexpr bool promises(pass_features some) { return includes(pass_features_of<M>, some); }
 
-    static_assert(!augur::detail::NamesRun<M> || RunsPasses<M>,
+    static_assert(!augur::detail::HasMemberRun<M> || RunsPasses<M>,
                   "augur::model: this model's run must be callable as model.run(std::span<const "
                   "augur::pass<sequence_type>>) const and return rows of logits");
-    static_assert(!augur::detail::NamesPasses<M> || SaysPassFeatures<M>,
+    static_assert(!augur::detail::HasMemberPasses<M> || SaysPassFeatures<M>,
                   "augur::model: this model's passes must be static constexpr augur::pass_features passes = ...");
     static_assert(!SaysPassFeatures<M> || RunsPasses<M>,
                   "augur::model: this model says what passes its run can do, but it has no run");
     static_assert(
-        !augur::detail::NamesKeep<M> || KeepsPaths<M>,
+        !augur::detail::HasMemberKeep<M> || KeepsPaths<M>,
         "augur::model: this model's keep must be callable as model.keep(sequence, std::span<const std::size_t> "
         "path) const and return nothing");
     static_assert(includes(every_pass_feature, pass_features_of<M>),

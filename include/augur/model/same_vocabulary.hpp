@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "augur/detail/named_member.hpp"
+#include "augur/detail/optional_member.hpp"
 #include "augur/model/concepts.hpp"
 #include "augur/types/error.hpp"
 
@@ -13,7 +13,7 @@ namespace augur::detail {
 /// Of a model or a drafter; empty where it has none.
 template <class M>
 std::string vocabulary_fingerprint_of(const M& of) {
-    static_assert(!NamesVocabularyFingerprint<M> || HasVocabularyFingerprint<M>,
+    static_assert(!HasMemberVocabularyFingerprint<M> || HasVocabularyFingerprint<M>,
                   "augur: this model (or drafter) has a member vocabulary_fingerprint that cannot be called as "
                   "std::string vocabulary_fingerprint() const, so that it would be ignored");
     if constexpr (HasVocabularyFingerprint<M>) {

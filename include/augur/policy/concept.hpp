@@ -5,7 +5,7 @@
 #include <cstddef>
 
 #include "augur/detail/host_device.hpp"
-#include "augur/detail/named_member.hpp"
+#include "augur/detail/optional_member.hpp"
 #include "augur/measure/entropy.hpp"
 #include "augur/types/error.hpp"
 #include "augur/types/observation.hpp"
@@ -109,10 +109,10 @@ namespace detail {
 /// Refuses members that have the names of optional ones and are not what would be called.
 template <class P>
 struct optional_members_of_policy {
-    static_assert(!DecidesLength<P> || !NamesPlan<P>,
+    static_assert(!DecidesLength<P> || !HasMemberPlan<P>,
                   "augur: this policy has both length(observation) and plan(observation), so that nobody could tell "
                   "which answer is meant; leave one of them out");
-    static_assert(!NamesPlan<P> || Plans<P>,
+    static_assert(!HasMemberPlan<P> || Plans<P>,
                   "augur: this policy has a member plan that cannot be called as augur::draft_plan plan(const "
                   "observation&) const, so that it would be ignored");
     static_assert(
@@ -127,7 +127,7 @@ struct optional_members_of_policy {
                 { P::plans } -> std::same_as<const draft_shape&>;
             },
         "augur: this policy has a member plans that is no static constexpr augur::draft_shape");
-    static_assert(!NamesLearn<P> || LearnsFromOutcomes<P>,
+    static_assert(!HasMemberLearn<P> || LearnsFromOutcomes<P>,
                   "augur: this policy has a member learn that cannot be called as void learn(const outcome&), so that "
                   "it would be ignored");
     static constexpr bool fit = true;
@@ -197,7 +197,7 @@ void learn(P& from, const outcome& happened) {
 template <SpeculationPolicy P, class View>
 void show(P& to, const View& view) {
     static_assert(
-        !augur::detail::NamesWatch<P> || Watches<P, View>,
+        !augur::detail::HasMemberWatch<P> || Watches<P, View>,
         "augur: this policy has a member watch that cannot be called as void watch(const auto& view), so that "
         "it would be ignored");
     if constexpr (Watches<P, View>) {

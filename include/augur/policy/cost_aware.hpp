@@ -13,7 +13,7 @@
 
 #include "augur/detail/pass_seconds.hpp"
 #include "augur/policy/concept.hpp"
-#include "augur/policy/knowledge.hpp"
+#include "augur/policy/learned_state.hpp"
 #include "augur/policy/time_account.hpp"
 #include "augur/types/error.hpp"
 
@@ -57,7 +57,7 @@ class basic_cost_aware {
     static constexpr std::size_t longest = 4096;
 
     /// `before`: what one with the same max_length learned in earlier texts; its passes go before verify_seconds.
-    explicit basic_cost_aware(cost_aware_options options = {}, const knowledge& before = {})
+    explicit basic_cost_aware(cost_aware_options options = {}, const learned_state& before = {})
         : options_(checked(std::move(options))),
           account_(account_by("cost_aware", options_, options_.max_length + 1, most_allowance, plain_after),
                    options_.verify_seconds) {
@@ -68,8 +68,8 @@ class basic_cost_aware {
     }
 
     /// What the next text's policy can begin with.
-    knowledge learned() const {
-        knowledge all;
+    learned_state learned() const {
+        learned_state all;
         for (const timed& each : account_.passes().figures()) all.passes.push_back(figures::kept(each));
         for (const source& each : sources_) {
             all.drafting.push_back(figures::kept(each.token_seconds));
@@ -183,7 +183,7 @@ class basic_cost_aware {
     }
 
     /// Costs count as four measurements, acceptance as eight tokens, at most: a text that differs is soon believed.
-    void recall(const knowledge& before) {
+    void recall(const learned_state& before) {
         check(before, {most_sources, most_sources * all_kinds, options_.max_length, most_sources * all_kinds},
               "cost_aware");
         if (!before.passes.empty()) account_.passes().recall(before.passes);

@@ -11,7 +11,7 @@
 
 #include "augur/policy/concept.hpp"
 #include "augur/policy/cost_aware.hpp"
-#include "augur/policy/knowledge.hpp"
+#include "augur/policy/learned_state.hpp"
 #include "augur/policy/tree_cost_aware.hpp"
 #include "augur/types/error.hpp"
 #include "augur/types/observation.hpp"
@@ -38,9 +38,9 @@ class hybrid_parts {
     static constexpr draft_shape plans = Trees::plans;
 
     /// What the next text's policy can begin with: of the chains, then of the trees.
-    knowledge learned() const {
-        knowledge all = chain_.learned();
-        const knowledge trees = tree_.learned();
+    learned_state learned() const {
+        learned_state all = chain_.learned();
+        const learned_state trees = tree_.learned();
         all.passes = trees.passes.size() > all.passes.size() ? trees.passes : all.passes;
         all.drafting.insert(all.drafting.end(), trees.drafting.begin(), trees.drafting.end());
         all.accepted.insert(all.accepted.end(), trees.accepted.begin(), trees.accepted.end());
@@ -63,7 +63,7 @@ class hybrid_parts {
 
  protected:
     hybrid_parts(std::string_view name, std::string_view alone, const hybrid_cost_aware_options& options,
-                 const knowledge& before)
+                 const learned_state& before)
         : chains_(options.chains),
           chain_(of_chains(options), of_chains(before)),
           tree_(of_trees(options), of_trees(before)) {
@@ -106,12 +106,12 @@ class hybrid_parts {
 
     /// Chains alone have groups of rows: as many as they have groups of drafts, which come first. What drafting trees
     /// takes is last.
-    static knowledge of_chains(knowledge before) {
+    static learned_state of_chains(learned_state before) {
         before.accepted.resize(std::min(before.accepted.size(), before.looks.size()));
         before.drafting.resize(before.drafting.size() - std::min(before.drafting.size(), Trees::drafting_figures));
         return before;
     }
-    static knowledge of_trees(knowledge before) {
+    static learned_state of_trees(learned_state before) {
         const std::size_t chains = std::min(before.accepted.size(), before.looks.size());
         before.accepted.erase(before.accepted.begin(), before.accepted.begin() + static_cast<std::ptrdiff_t>(chains));
         const std::size_t kept = std::min(before.drafting.size(), Trees::drafting_figures);
@@ -134,7 +134,7 @@ class hybrid_parts {
 class hybrid_cost_aware : public hybrid_parts<tree_cost_aware> {
  public:
     /// `before`: what one of the same sizes learned in earlier texts.
-    explicit hybrid_cost_aware(const hybrid_cost_aware_options& options = {}, const knowledge& before = {})
+    explicit hybrid_cost_aware(const hybrid_cost_aware_options& options = {}, const learned_state& before = {})
         : hybrid_parts("hybrid_cost_aware", "tree_cost_aware", options, before) {
         for (std::size_t length = 0; length <= options.max_length; ++length) {
             chains_by_length_.push_back(augur::topology::chain(length));

@@ -7,7 +7,7 @@
 
 #include "augur/policy/concept.hpp"
 #include "augur/policy/hybrid_cost_aware.hpp"
-#include "augur/policy/knowledge.hpp"
+#include "augur/policy/learned_state.hpp"
 #include "augur/policy/value_cost_aware.hpp"
 #include "augur/types/observation.hpp"
 
@@ -21,7 +21,7 @@ namespace augur::policy {
 class hybrid_value_cost_aware : public hybrid_parts<value_cost_aware> {
  public:
     /// `before`: what one of the same sizes learned in earlier texts.
-    explicit hybrid_value_cost_aware(const hybrid_cost_aware_options& options = {}, const knowledge& before = {})
+    explicit hybrid_value_cost_aware(const hybrid_cost_aware_options& options = {}, const learned_state& before = {})
         : hybrid_parts("hybrid_value_cost_aware", "value_cost_aware", options, before) {}
 
     draft_plan plan(const observation& asked) const {

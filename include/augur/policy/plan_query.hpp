@@ -23,19 +23,20 @@ class plan_query {
     /// Whether the row after `drafted` tokens of the greedy chain, or of a chain that is drafted, is to be shown.
     AUGUR_HOST_DEVICE bool looks_at_row(std::size_t drafted) const { return reads_rows && drafted < look_; }
     /// Rows of the greedy chain that are wanted before a tree is planned, as far as there is room.
-    std::size_t rows_ahead() const { return !reads_rows || room_ == 0 ? 0 : look_ < room_ ? look_ : room_; }
+    std::size_t rows_ahead() const { return !reads_rows || budget_ == 0 ? 0 : look_ < budget_ ? look_ : budget_; }
 
-    /// From the start of a round's draft. `room`: the most tokens that it may have. `shown`: the signals that will be.
+    /// From the start of a round's draft. `budget`: the most tokens that it may have. `shown`: the signals that will
+    /// be.
     AUGUR_WHERE_ARGUMENTS_CAN
-    AUGUR_HOST_DEVICE void begin(const Policy& policy, const observation& start, std::size_t room, signals shown) {
+    AUGUR_HOST_DEVICE void begin(const Policy& policy, const observation& start, std::size_t budget, signals shown) {
         seen_ = start;
-        room_ = room;
+        budget_ = budget;
         rows_ = asked_with_ = 0;
         seen_.pending = shown & signals_of<Policy>;
         if constexpr (includes(required_signals<Policy>, of_rows | signals::match_length)) {
             plan_ = {};
             is_answered_ = false;
-            length_ = room_;
+            length_ = budget_;
             look_ = 1;
         } else {
             ask(policy);
@@ -56,8 +57,8 @@ class plan_query {
             seen_.path_value = confidence * (drafted == 0 ? 1 : seen_.path_value);
             seen_.path_value_sum = seen_.path_value + (drafted == 0 ? 0 : seen_.path_value_sum);
         }
-        if (asked_with_ < rows_ && rows_ < look_ && rows_ < room_) {  // more of them first
-            length_ = room_;
+        if (asked_with_ < rows_ && rows_ < look_ && rows_ < budget_) {  // more of them first
+            length_ = budget_;
             return;
         }
         seen_.pending = without(seen_.pending, of_rows);
@@ -112,11 +113,11 @@ class plan_query {
         if constexpr (shape_of<Policy> == draft_shape::tree) {
             if (plan_.tree != nullptr) length_ = plan_.tree->depth();
         }
-        length_ = length_ < room_ ? length_ : room_;
+        length_ = length_ < budget_ ? length_ : budget_;
     }
 
     observation seen_;
-    std::size_t room_ = 0;
+    std::size_t budget_ = 0;
     std::size_t length_ = 0;
     std::size_t look_ = 0;                   ///< rows that are wanted
     std::size_t rows_ = 0, asked_with_ = 0;  ///< that are known, and were when the policy was asked last

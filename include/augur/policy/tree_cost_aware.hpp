@@ -13,7 +13,7 @@
 
 #include "augur/detail/pass_seconds.hpp"
 #include "augur/policy/concept.hpp"
-#include "augur/policy/knowledge.hpp"
+#include "augur/policy/learned_state.hpp"
 #include "augur/policy/time_account.hpp"
 #include "augur/types/error.hpp"
 #include "augur/types/topology.hpp"
@@ -52,11 +52,11 @@ class basic_tree_cost_aware {
     static constexpr std::size_t plain_after = 64;
     /// The greatest max_depth.
     static constexpr std::size_t deepest = 4096;
-    /// In knowledge.
+    /// In learned_state.
     static constexpr std::size_t drafting_figures = 1;
 
     /// `before`: what one with the same max_depth learned in earlier texts; its passes go before verify_seconds.
-    explicit basic_tree_cost_aware(tree_cost_aware_options options = {}, const knowledge& before = {})
+    explicit basic_tree_cost_aware(tree_cost_aware_options options = {}, const learned_state& before = {})
         : options_(checked(std::move(options))),
           account_(account_by("tree_cost_aware", options_, options_.max_nodes + 1, most_allowance, plain_after),
                    options_.verify_seconds),
@@ -66,8 +66,8 @@ class basic_tree_cost_aware {
     }
 
     /// What the next text's policy can begin with.
-    knowledge learned() const {
-        knowledge all;
+    learned_state learned() const {
+        learned_state all;
         for (const timed& each : account_.passes().figures()) all.passes.push_back(figures::kept(each));
         all.drafting.push_back(figures::kept(node_seconds_));
         for (const auto& of_depth : accepted_) all.accepted.emplace_back(of_depth.begin(), of_depth.end());
@@ -137,7 +137,7 @@ class basic_tree_cost_aware {
     }
 
     /// Costs count as four measurements, acceptance as sixteen nodes, at most.
-    void recall(const knowledge& before) {
+    void recall(const learned_state& before) {
         check(before, {1, options_.max_depth, Ranks, 0}, "tree_cost_aware");
         if (!before.passes.empty()) account_.passes().recall(before.passes);
         for (const timed& each : before.drafting) node_seconds_ = each.at_most(augur::detail::pass_seconds::believed);

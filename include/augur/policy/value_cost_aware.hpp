@@ -13,7 +13,7 @@
 
 #include "augur/detail/pass_seconds.hpp"
 #include "augur/policy/concept.hpp"
-#include "augur/policy/knowledge.hpp"
+#include "augur/policy/learned_state.hpp"
 #include "augur/policy/time_account.hpp"
 #include "augur/types/error.hpp"
 #include "augur/types/topology.hpp"
@@ -48,13 +48,13 @@ class value_cost_aware : public growth_budget {
     static constexpr draft_shape plans = draft_shape::grown_tree;
     /// Rounds after which plain decoding is measured again.
     static constexpr std::size_t plain_after = 64;
-    /// In knowledge.
+    /// In learned_state.
     static constexpr std::size_t drafting_figures = 2;
     /// Upper edges of the groups of probabilities.
     static constexpr std::array<float, 10> edges = {0.01f, 0.02f, 0.04f, 0.08f, 0.15f, 0.3f, 0.5f, 0.7f, 0.85f, 0.95f};
 
     /// `before`: what one learned in earlier texts; its passes go before verify_seconds.
-    explicit value_cost_aware(value_cost_aware_options options = {}, const knowledge& before = {})
+    explicit value_cost_aware(value_cost_aware_options options = {}, const learned_state& before = {})
         : options_(checked(std::move(options))),
           account_(account_by("value_cost_aware", options_, options_.max_nodes + 1, most_allowance, plain_after),
                    options_.verify_seconds) {
@@ -62,8 +62,8 @@ class value_cost_aware : public growth_budget {
     }
 
     /// What the next text's policy can begin with.
-    knowledge learned() const {
-        knowledge all;
+    learned_state learned() const {
+        learned_state all;
         for (const timed& each : account_.passes().figures()) all.passes.push_back(figures::kept(each));
         all.drafting = {figures::kept(first_depth_), figures::kept(further_depth_)};
         all.accepted = {{accepted_.begin(), accepted_.end()}, {below_}};
@@ -186,7 +186,7 @@ class value_cost_aware : public growth_budget {
     }
 
     /// Costs count as four measurements, acceptance as sixteen nodes, at most.
-    void recall(const knowledge& before) {
+    void recall(const learned_state& before) {
         check(before, {2, 2, edges.size() + 1, 0}, "value_cost_aware");
         if (before.empty()) return;
         if (!before.passes.empty()) account_.passes().recall(before.passes);

@@ -20,10 +20,10 @@
 #include "augur/testing/report.hpp"
 #include "augur/transform/pipeline.hpp"
 #include "augur/types/distribution.hpp"
-#include "augur/types/drawing.hpp"
 #include "augur/types/error.hpp"
 #include "augur/types/guarantee.hpp"
 #include "augur/types/token.hpp"
+#include "augur/types/token_selector.hpp"
 #include "augur/types/topology.hpp"
 
 namespace augur::testing {
@@ -152,8 +152,8 @@ inline void put_all_on(token on, distribution& row) {
     row.become_point(on, row.size());
 }
 
-/// Draws as draft::sampled, or claims a point in the row's place: as draft::fallback does for a lookup, by the rule of
-/// the largest weight, and as a cascade's `certain` link does, by the noise of the position.
+/// Draws as draft::sampled, or gives a point mass in the row's place: as draft::fallback does for a lookup, by the rule
+/// of the largest weight, and as a cascade's `certain` link does, by the noise of the position.
 struct sampled_or_certain : draft::sampled {
     enum class rows { none, some, all, raced };  ///< whose token is certain; some: with token 0 the most probable
 
@@ -175,8 +175,8 @@ struct sampled_or_certain : draft::sampled {
     }
 };
 
-/// Three cases in sixteen claim points.
-inline sampled_or_certain some_drawing(choices& from) {
+/// Three cases in sixteen have point masses.
+inline sampled_or_certain some_token_selector(choices& from) {
     using rows = sampled_or_certain::rows;
     const std::size_t kind = from.below(16);
     return {{}, kind < 13 ? rows::none : static_cast<rows>(kind - 12)};
@@ -191,9 +191,10 @@ struct drafted_decoding {
     table draft;
     std::vector<token> prompt{1};
     decode::options chosen{};
-    sampled_or_certain drawing{};
+    sampled_or_certain token_selector{};
 
-    /// `most`: tokens of a text at most, unless a longer draft needs more. `drawn`: the draft is drawn by `drawing`.
+    /// `most`: tokens of a text at most, unless a longer draft needs more. `drawn`: the draft is drawn by
+    /// `token_selector`.
     /// `plain`: settings that the criterion takes.
     template <class Criterion>
     drafted_decoding(choices& from, std::size_t most, bool drawn, const Criterion& criterion,
@@ -206,14 +207,14 @@ struct drafted_decoding {
         const bool transforms = small || from.below(2) == 1;
         chosen.sampling = transforms ? settings_for(from, criterion, size.vocabulary, plain) : plain;
         if (!size.wide()) prompt = {static_cast<token>(from.below(size.vocabulary))};
-        if (drawn) drawing = some_drawing(from);
+        if (drawn) token_selector = some_token_selector(from);
         from.note([&] { return described(); });
     }
 
     std::string described() const {
-        const std::string drafting = augur::detail::message(", prompt ", describe(prompt), ", drafting ", size.length,
-                                                            " of ", chosen.stop.max_tokens, ", ",
-                                                            describe_settings(chosen.sampling), drawing.described());
+        const std::string drafting = augur::detail::message(
+            ", prompt ", describe(prompt), ", drafting ", size.length, " of ", chosen.stop.max_tokens, ", ",
+            describe_settings(chosen.sampling), token_selector.described());
         if (!size.wide()) return "target " + describe_table(target) + ", draft " + describe_table(draft) + drafting;
         return "after token 1 target " + describe(target[1]) + ", draft " + describe(draft[1]) +
                ", after any other token 0" + drafting;

@@ -28,9 +28,9 @@
 
 namespace augur::testing {
 
-/// The laws for drafts that claim `Claim`. Every law is a function of one random input that says what is wrong, or
+/// The laws for drafts of `DraftDistribution`. Every law is a function of one random input that says what is wrong, or
 /// nothing.
-template <class Criterion, class Claim>
+template <class Criterion, class DraftDistribution>
 class criterion_law_cases {
  public:
     /// `plain`: settings that the criterion takes.
@@ -38,15 +38,15 @@ class criterion_law_cases {
         : criterion_(criterion), plain_(plain) {}
 
     /// A draft model over random tables, random transforms, every branch.
-    template <class Drawing>
+    template <class TokenSelector>
     std::string keeps_its_promise(choices& from) const {
-        constexpr bool drawn = std::is_same_v<Drawing, sampled_or_certain>;
+        constexpr bool drawn = std::is_same_v<TokenSelector, sampled_or_certain>;
         const drafted_decoding made(from, promises_text<guarantee> ? 2 : 3, drawn, criterion_, plain_);
         const auto target = markov_model(made.target);
-        using drafter = draft::draft_model<function_model, Drawing>;
-        Drawing drawing;
-        if constexpr (drawn) drawing = made.drawing;
-        const auto scheme = speculate(drafter(markov_model(made.draft), drawing), target,
+        using drafter = draft::draft_model<function_model, TokenSelector>;
+        TokenSelector token_selector;
+        if constexpr (drawn) token_selector = made.token_selector;
+        const auto scheme = speculate(drafter(markov_model(made.draft), token_selector), target,
                                       sized_policy{made.size, made.prompt.size()}, criterion_);
         const std::string found = broken_promise(scheme, made.prompt, made.chosen, 10'000'000, from.tolerance());
         return found.empty() ? found : made.described() + ": " + found;
@@ -65,23 +65,23 @@ class criterion_law_cases {
     }
 
     /// A tree of up to four tokens, two of which are siblings at least, on every branch.
-    template <class Drawing>
+    template <class TokenSelector>
     std::string keeps_its_promise_among_siblings(choices& from) const {
         const tree_round round = some_tree(from);
         storage_of_walks storage;
-        use<Drawing>(storage, from, round);
-        const std::string found = broken_promise(criterion_, round, Drawing{}, from.tolerance(), storage);
+        use<TokenSelector>(storage, from, round);
+        const std::string found = broken_promise(criterion_, round, TokenSelector{}, from.tolerance(), storage);
         return found.empty() ? found : described(round) + ": " + found;
     }
 
-    template <class Drawing>
+    template <class TokenSelector>
     std::string no_impossible_sibling(choices& from) const {
         const tree_round round = some_tree(from);
         storage_of_walks storage;
-        use<Drawing>(storage, from, round);
+        use<TokenSelector>(storage, from, round);
         std::string found;
         enumerate([&](const enumerating_chooser& chooser) {
-            const std::vector<token> text = round.text(criterion_, Drawing{}, chooser, storage);
+            const std::vector<token> text = round.text(criterion_, TokenSelector{}, chooser, storage);
             const auto impossible = round.impossible(text);
             if (impossible && found.empty()) {
                 found = augur::detail::message(described(round), ": gives token ", *impossible, " in ", describe(text));
@@ -122,7 +122,7 @@ class criterion_law_cases {
     using guarantee = guarantee_of<Criterion>;
     using block = judged_block;
     using storage_of_walks = accept::walk_storage<transform::pipeline, Criterion>;
-    static constexpr bool draws_rows = std::is_same_v<Claim, distribution>;
+    static constexpr bool draws_rows = std::is_same_v<DraftDistribution, distribution>;
     static constexpr bool greedy = std::is_same_v<guarantee, augur::guarantee::same_greedy_text>;
 
     /// One case in sixteen has more than three tokens.
@@ -140,13 +140,13 @@ class criterion_law_cases {
     }
 
     /// What the criterion keeps has been used in an earlier round of the text, over another tree.
-    template <class Drawing>
+    template <class TokenSelector>
     void use(storage_of_walks& storage, choices& from, const tree_round& round) const {
         if constexpr (KeepsStorage<Criterion>) {
             tree_round earlier = round;
             earlier.shape = some_siblings(from, round.target.vocabulary_size());
             earlier.prompt = {1};
-            earlier.text(criterion_, Drawing{}, random::philox_chooser(from.below(1000)), storage);
+            earlier.text(criterion_, TokenSelector{}, random::philox_chooser(from.below(1000)), storage);
         }
     }
 
@@ -163,18 +163,20 @@ class criterion_law_cases {
                describe_settings(round.sampling);
     }
 
-    static std::string described(const block& drawn) { return drawn.described(std::is_same_v<Claim, point_mass>); }
+    static std::string described(const block& drawn) {
+        return drawn.described(std::is_same_v<DraftDistribution, point_mass>);
+    }
     static bool possible(const block& drawn, std::size_t row, token t) { return drawn.possible(row, t, greedy); }
 
-    std::pair<verdict, proposal<Claim>> decide(const Criterion& criterion, const block& drawn,
-                                               law_chooser chooser) const {
+    std::pair<verdict, proposal<DraftDistribution>> decide(const Criterion& criterion, const block& drawn,
+                                                           law_chooser chooser) const {
         row_copies rows;
         for (const auto& weights : drawn.targets) {
             std::vector<float>& row = rows.emplace_back();
             for (double weight : weights) row.push_back(logit_of(weight));
         }
         prefix before(std::vector<token>{0});
-        proposal<Claim> proposed;
+        proposal<DraftDistribution> proposed;
         for (std::size_t i = 0; i < drawn.length(); ++i) push(proposed, drawn, i, chooser);
         const transform::pipeline transform(plain_, rows[0].size());
         const verdict decided = accept::walk(criterion, proposed, rows, transform, before, chooser, 0);
@@ -217,22 +219,23 @@ namespace detail {
 /// It asks for a row beside each token that is certain.
 template <class Criterion>
 inline constexpr bool measures_rows_of_points =
-    std::is_same_v<typename augur::detail::drawing_for<Criterion>::type::claim_type, mode_of_row>;
+    std::is_same_v<typename augur::detail::token_selector_for<Criterion>::type::draft_distribution_type, mode_of_row>;
 
-template <class Claim, class Criterion>
+template <class DraftDistribution, class Criterion>
 void check_siblings(report& r, const auto& law, const std::string& drafts) {
-    using c = criterion_law_cases<Criterion, Claim>;
-    using drawn = std::conditional_t<draft::with_replacement<typename augur::detail::drawing_for<Criterion>::type>,
-                                     draft::sampled_with_replacement, draft::sampled>;
-    using of_rows = std::conditional_t<std::is_same_v<Claim, distribution>, drawn, draft::argmax_with_row>;
-    using drawing = std::conditional_t<std::is_same_v<Claim, point_mass>, draft::argmax, of_rows>;
-    if constexpr (ReturnsVerdict<Criterion, Claim>) {
+    using c = criterion_law_cases<Criterion, DraftDistribution>;
+    using drawn =
+        std::conditional_t<draft::with_replacement<typename augur::detail::token_selector_for<Criterion>::type>,
+                           draft::sampled_with_replacement, draft::sampled>;
+    using of_rows = std::conditional_t<std::is_same_v<DraftDistribution, distribution>, drawn, draft::argmax_with_row>;
+    using token_selector = std::conditional_t<std::is_same_v<DraftDistribution, point_mass>, draft::argmax, of_rows>;
+    if constexpr (ReturnsVerdict<Criterion, DraftDistribution>) {
         r.skip("siblings" + drafts, "it judges whole chains");
     } else {
-        law("no impossible token among siblings", &c::template no_impossible_sibling<drawing>);
+        law("no impossible token among siblings", &c::template no_impossible_sibling<token_selector>);
         if constexpr (promises_equality<guarantee_of<Criterion>>) {
-            law("keeps its promise among siblings", &c::template keeps_its_promise_among_siblings<drawing>);
-            if constexpr (std::is_same_v<Claim, point_mass>) {
+            law("keeps its promise among siblings", &c::template keeps_its_promise_among_siblings<token_selector>);
+            if constexpr (std::is_same_v<DraftDistribution, point_mass>) {
                 law("keeps its promise among siblings with shared noise",
                     &c::template keeps_its_promise_among_siblings<draft::shared_noise>);
             }
@@ -240,9 +243,9 @@ void check_siblings(report& r, const auto& law, const std::string& drafts) {
     }
 }
 
-template <class Claim, class Criterion>
+template <class DraftDistribution, class Criterion>
 void check_criterion(report& r, const Criterion& criterion, const effort& tries, const std::string& drafts) {
-    using c = criterion_law_cases<Criterion, Claim>;
+    using c = criterion_law_cases<Criterion, DraftDistribution>;
     const auto plain = accepted_settings(criterion);
     if (!plain) return r.skip("every law" + drafts, "its check refuses all settings that were tried");
     const c cases(criterion, *plain);
@@ -255,36 +258,36 @@ void check_criterion(report& r, const Criterion& criterion, const effort& tries,
     if constexpr (!promises_equality<guarantee_of<Criterion>>) {
         r.skip("keeps its promise" + drafts,
                std::string("its guarantee is no equality: ") + std::string(guarantee_of<Criterion>::name));
-    } else if constexpr (std::is_same_v<Claim, distribution>) {
+    } else if constexpr (std::is_same_v<DraftDistribution, distribution>) {
         law("keeps its promise", &c::template keeps_its_promise<sampled_or_certain>);
-    } else if constexpr (std::is_same_v<Claim, mode_of_row>) {
+    } else if constexpr (std::is_same_v<DraftDistribution, mode_of_row>) {
         law("keeps its promise", &c::template keeps_its_promise<draft::argmax_with_row>);
     } else {
         law("keeps its promise", &c::template keeps_its_promise<draft::argmax>);
         law("keeps its promise with shared noise", &c::template keeps_its_promise<draft::shared_noise>);
     }
-    check_siblings<Claim, Criterion>(r, law, drafts);
-    check_wide_rows<Claim>(r, criterion, *plain, tries, drafts);
+    check_siblings<DraftDistribution, Criterion>(r, law, drafts);
+    check_wide_rows<DraftDistribution>(r, criterion, *plain, tries, drafts);
 }
 }  // namespace detail
 
-/// Checks every law, for each claim that the criterion understands. "keeps its promise" is exact: total variation 1e-12
-/// at most, or the very text, over random tables with zeros and ties, lengths and transforms; "among siblings" over
-/// trees of up to four tokens, whose siblings are drawn with and without replacement (with it only, for criteria whose
-/// drawing has that), under the random numbers' names of production; what the criterion keeps from round to round has
-/// been used in other rounds before. For criteria that promise no equality neither is checked. An answer that is no
-/// place in the draft or the vocabulary breaks the law in which it is given, with what it says. Tried are vocabularies
-/// of 2 to 4 tokens with drafts of up to 3, and now and then (criterion_inputs.hpp) one drafted token of 5, 9 or 17, or
-/// 4 to 6 of two; two or three siblings of 5, or two of 9; and, in laws of their own ("in wide rows"), 100, 300, 33,000
-/// and 140,000 tokens up to `tries.widest`, of which a few have weight (wide_rounds.hpp). In some chains of drawn
-/// drafts claimed rows are points, whatever the target's are, as behind draft::fallback or a `certain` link of a
-/// cascade. Settings that its `check` refuses are left out; one that refuses all is not checked. Cost: less than a
-/// millisecond per case and law, on average, and that of some 4,000 judgements in wide rows.
+/// Checks every law, for each draft distribution that the criterion understands. "keeps its promise" is exact: total
+/// variation 1e-12 at most, or the very text, over random tables with zeros and ties, lengths and transforms; "among
+/// siblings" over trees of up to four tokens, whose siblings are drawn with and without replacement (with it only, for
+/// criteria whose token selector has that), under the random numbers' names of production; what the criterion keeps
+/// from round to round has been used in other rounds before. For criteria that promise no equality neither is checked.
+/// An answer that is no place in the draft or the vocabulary breaks the law in which it is given, with what it says.
+/// Tried are vocabularies of 2 to 4 tokens with drafts of up to 3, and now and then (criterion_inputs.hpp) one drafted
+/// token of 5, 9 or 17, or 4 to 6 of two; two or three siblings of 5, or two of 9; and, in laws of their own ("in wide
+/// rows"), 100, 300, 33,000 and 140,000 tokens up to `tries.widest`, of which a few have weight (wide_rounds.hpp). In
+/// some chains of drawn drafts draft rows are points, whatever the target's are, as behind draft::fallback or a
+/// `certain` link of a cascade. Settings that its `check` refuses are left out; one that refuses all is not checked.
+/// Cost: less than a millisecond per case and law, on average, and that of some 4,000 judgements in wide rows.
 template <StatesGuarantee Criterion>
 report criterion_laws(const Criterion& criterion, const effort& tries = {.cases = 500}) {
     if constexpr (!AcceptanceCriterion<Criterion>) {
-        using claim = typename augur::detail::drawing_for<Criterion>::type::claim_type;
-        static_assert(augur::detail::check_criterion<Criterion, claim>::done);
+        using draft_distribution = typename augur::detail::token_selector_for<Criterion>::type::draft_distribution_type;
+        static_assert(augur::detail::check_criterion<Criterion, draft_distribution>::done);
     }
     const checked_criterion<Criterion> checked(criterion);
     report r{"criterion_laws"};

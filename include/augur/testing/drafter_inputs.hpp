@@ -57,7 +57,7 @@ struct drafter_law_checker {
 template <Drafter D, class Target>
 class drafter_inputs {
  public:
-    using claim = typename D::claim_type;
+    using draft_distribution = typename D::draft_distribution_type;
 
     drafter_inputs(const D& drafter, std::size_t vocabulary_size, const Target& target)
         : drafter_(drafter), vocabulary_(vocabulary_size), target_(target) {}
@@ -70,14 +70,14 @@ class drafter_inputs {
     struct request {
         prefix before;
         transform::settings sampling;
-        std::size_t room = 0;
+        std::size_t budget = 0;
         topology wanted{};  ///< by the policy, of a drafter that branches; else it wants all there is room for
         std::size_t vocabulary = 0;
         std::vector<token> kept{};  ///< the only tokens that a mask leaves; empty: there is no such mask
 
         std::string described() const {
             return augur::detail::message(
-                "prefix ", describe(before.tokens()), ", room for ", room,
+                "prefix ", describe(before.tokens()), ", room for ", budget,
                 branches<D> ? ", parents " + describe(wanted.parents()) : "", ", ",
                 kept.empty()
                     ? describe_settings(sampling)
@@ -94,12 +94,12 @@ class drafter_inputs {
     };
 
     /// In one input of eight after a long text.
-    request some_request(choices& from, std::size_t most_room = 8) const {
+    request some_request(choices& from, std::size_t most_budget = 8) const {
         request made;
         const std::size_t context = target_.context_length();
         const std::size_t longest = from.below(8) == 7 ? std::min(long_prefix, context / 2) : short_prefix;
         made.before = prefix(from.tokens(1, longest, vocabulary_));
-        made.room = from.below(std::min(most_room, context - made.before.size() - 1) + 1);
+        made.budget = from.below(std::min(most_budget, context - made.before.size() - 1) + 1);
         made.sampling = random_settings(from, vocabulary_);
         if (branches<D>) made.wanted = some_topology(from);
         from.note([&] { return made.described(); });
@@ -120,7 +120,7 @@ class drafter_inputs {
         made.kept = std::move(kept);
         made.sampling.mask = leaves_few{made.kept};
         made.sampling.temperature.value = from.one_of({1.0f, 1.7f, 0.5f});
-        made.room = std::min<std::size_t>(2, target_.context_length() - made.before.size() - 1);
+        made.budget = std::min<std::size_t>(2, target_.context_length() - made.before.size() - 1);
         if (branches<D>) made.wanted = some_topology(from, 3);
         from.note([&] { return made.described(); });
         return made;
@@ -129,26 +129,27 @@ class drafter_inputs {
     request some_enumerable(choices& from) const {
         if (vocabulary_ > drafter_law_checker::enumerable_vocabulary) return far_out(from);
         request made = some_request(from, 3);
-        if (made.before.size() > short_prefix) made.room = std::min<std::size_t>(made.room, 1);
+        if (made.before.size() > short_prefix) made.budget = std::min<std::size_t>(made.budget, 1);
         return made;
     }
 
-    proposal<claim> propose(typename D::state_type& state, typename Target::follower& target, request& asked,
-                            law_chooser chooser, const auto& policy, std::size_t round = 0) const {
+    proposal<draft_distribution> propose(typename D::state_type& state, typename Target::follower& target,
+                                         request& asked, law_chooser chooser, const auto& policy,
+                                         std::size_t round = 0) const {
         const transform::pipeline transform(asked.sampling, vocabulary_);
         draft::context context(asked.before, transform, chooser, policy,
-                               observation{.round = round, .prefix_length = asked.before.size()}, asked.room,
+                               observation{.round = round, .prefix_length = asked.before.size()}, asked.budget,
                                signals::none, nullptr, target.template lent<D>());
         return draft::propose(drafter_, state, context);
     }
-    proposal<claim> propose_fresh(request& asked, law_chooser chooser, const auto& policy,
-                                  std::size_t round = 0) const {
+    proposal<draft_distribution> propose_fresh(request& asked, law_chooser chooser, const auto& policy,
+                                               std::size_t round = 0) const {
         auto state = drafter_.make_state();
         typename Target::follower target(target_);
         target.prefill(drafter_, state, asked.before);
         return propose(state, target, asked, chooser, policy, round);
     }
-    proposal<claim> propose_fresh(request& asked, law_chooser chooser) const {
+    proposal<draft_distribution> propose_fresh(request& asked, law_chooser chooser) const {
         return propose_fresh(asked, chooser, asked.policy());
     }
 

@@ -42,7 +42,7 @@ class drafter_law_cases : public drafter_inputs<D, Target> {
     using typename drafter_inputs<D, Target>::request;
 
  public:
-    using typename drafter_inputs<D, Target>::claim;
+    using typename drafter_inputs<D, Target>::draft_distribution;
     using drafter_inputs<D, Target>::drafter_inputs;
 
     std::string no_more_than_is_wanted(choices& from) const {
@@ -50,7 +50,7 @@ class drafter_law_cases : public drafter_inputs<D, Target> {
         const std::size_t policy_wants = from.below(10);
         const auto got =
             propose_fresh(asked, random::philox_chooser(from.below(1000)), policy::fixed_length{policy_wants});
-        if (longest_path(got) > std::min(asked.room, policy_wants)) {
+        if (longest_path(got) > std::min(asked.budget, policy_wants)) {
             return augur::detail::message(asked.described(), ", policy wants ", policy_wants, ": proposes ",
                                           described_proposal(got));
         }
@@ -70,7 +70,7 @@ class drafter_law_cases : public drafter_inputs<D, Target> {
     std::string no_more_than_the_tree_that_is_wanted(choices& from) const {
         request asked = some_request(from);
         const wants_tree policy{some_topology(from)};
-        const topology fits = policy.wanted.within(asked.room);
+        const topology fits = policy.wanted.within(asked.budget);
         const auto got = propose_fresh(asked, random::philox_chooser(from.below(1000)), policy);
         if (longest_path(got) <= fits.depth() && got.size() <= fits.size()) return "";
         return augur::detail::message(asked.described(), ", policy wants a tree with parents ",
@@ -85,66 +85,67 @@ class drafter_law_cases : public drafter_inputs<D, Target> {
         return got == expected ? "" : asked.described() + ": left it as " + got + " instead of " + expected;
     }
 
-    /// Where several rows can be claimed after the same tokens, as by who is certain once the noise is known, each for
+    /// Where several rows can be proposed after the same tokens, as by who is certain once the noise is known, each for
     /// itself.
-    std::string claimed_rows_are_drawn_from(choices& from) const {
+    std::string draft_rows_are_drawn_from(choices& from) const {
         request asked = some_enumerable(from);
         struct place {
             double total = 0;
             std::map<token, double> drawn;
         };
-        std::map<std::pair<first_nodes, claimed_row>, place> places;
+        std::map<std::pair<first_nodes, draft_row>, place> places;
         std::size_t size = vocabulary_;
-        each_proposal(asked, asked.policy(), [&](const proposal<claim>& proposed, double probability) {
+        each_proposal(asked, asked.policy(), [&](const proposal<draft_distribution>& proposed, double probability) {
             for (std::size_t i = 0; i < proposed.size(); ++i) {
                 if (proposed[i].row->size() != vocabulary_) size = proposed[i].row->size();
                 first_nodes before(proposed, i);
                 before.parents.push_back(proposed.parent(i));
-                place& at = places[{std::move(before), claim_of(proposed[i])}];
+                place& at = places[{std::move(before), draft_row_of(proposed[i])}];
                 at.total += probability;
                 at.drawn[proposed.tokens()[i]] += probability;
             }
         });
         if (size != vocabulary_) {
-            return augur::detail::message(asked.described(), ": claims a row of ", size, " in a vocabulary of ",
+            return augur::detail::message(asked.described(), ": proposes a row of ", size, " in a vocabulary of ",
                                           vocabulary_);
         }
-        for (auto& [claim_after, at] : places) {
-            const auto& [before, claimed] = claim_after;
-            for (const auto& [t, p] : claimed) at.drawn.try_emplace(t, 0.0);
+        for (auto& [row_after, at] : places) {
+            const auto& [before, stated] = row_after;
+            for (const auto& [t, p] : stated) at.drawn.try_emplace(t, 0.0);
             for (const auto& [t, p] : at.drawn) {
-                const double drawn = p / at.total, said = claimed_for(claimed, t);
+                const double drawn = p / at.total, said = draft_probability_for(stated, t);
                 if (std::abs(drawn - said) < from.tolerance()) continue;
                 return augur::detail::message(asked.described(), ": after ", describe(before.tokens), " token ", t,
-                                              " is drawn with probability ", drawn, ", but its row claims ", said);
+                                              " is drawn with probability ", drawn, ", but its row says ", said);
             }
         }
         return "";
     }
 
     /// A token that was drawn by noise which the next round meets again, as by a race at its position, is no draw of
-    /// the row that it claims: a criterion of drafts that are drawn anew would then lose the distribution.
+    /// its draft row: a criterion of drafts that are drawn anew would then lose the distribution.
     std::string tokens_are_drawn_anew_in_each_round(choices& from) const {
         request asked = some_enumerable(from);
-        asked.room = std::min<std::size_t>(1, asked.room);
-        std::map<std::pair<claimed_row, claimed_row>, std::map<std::pair<token, token>, double>> pairs;
+        asked.budget = std::min<std::size_t>(1, asked.budget);
+        std::map<std::pair<draft_row, draft_row>, std::map<std::pair<token, token>, double>> pairs;
         enumerate([&](const enumerating_chooser& chooser) {
             const auto first = propose_fresh(asked, chooser), second = propose_fresh(asked, chooser, asked.policy(), 1);
             if (!first.empty() && !second.empty()) {
-                pairs[{claim_of(first[0]), claim_of(second[0])}][{first[0].id, second[0].id}] += chooser.probability();
+                pairs[{draft_row_of(first[0]), draft_row_of(second[0])}][{first[0].id, second[0].id}] +=
+                    chooser.probability();
             }
             return std::vector<token>{};
         });
-        for (const auto& [claimed, drawn] : pairs) {
+        for (const auto& [stated, drawn] : pairs) {
             double total = 0;
             for (const auto& [pair, probability] : drawn) total += probability;
             for (const auto& [pair, probability] : drawn) {
                 const double expected =
-                    claimed_for(claimed.first, pair.first) * claimed_for(claimed.second, pair.second);
+                    draft_probability_for(stated.first, pair.first) * draft_probability_for(stated.second, pair.second);
                 if (std::abs(probability / total - expected) < from.tolerance()) continue;
                 return augur::detail::message(asked.described(), ": draws token ", pair.first, ", and ", pair.second,
                                               " in the round after, with probability ", probability / total,
-                                              ", but independent draws of the claimed rows do with ", expected);
+                                              ", but independent draws of the draft rows do with ", expected);
             }
         }
         return "";
@@ -177,7 +178,7 @@ class drafter_law_cases : public drafter_inputs<D, Target> {
         return "";
     }
 
-    std::string claimed_rows_have_the_token_as_their_mode(choices& from) const {
+    std::string draft_rows_have_the_token_as_their_mode(choices& from) const {
         request asked = some_request(from);
         const auto got = propose_fresh(asked, random::philox_chooser(from.below(1000)));
         for (std::size_t i = 0; i < got.size(); ++i) {
@@ -188,7 +189,7 @@ class drafter_law_cases : public drafter_inputs<D, Target> {
         return "";
     }
 
-    std::string claimed_rows_are_transformed(choices& from) const {
+    std::string draft_rows_are_transformed(choices& from) const {
         request asked = some_request(from);
         const auto banned = static_cast<token>(from.below(vocabulary_));
         asked.sampling.bias.added = {{banned, -std::numeric_limits<float>::infinity()}};
@@ -197,7 +198,7 @@ class drafter_law_cases : public drafter_inputs<D, Target> {
             const double probability = got[i].row->probability(banned);
             if (!(probability > 0)) continue;
             return augur::detail::message(asked.described(), ": token ", banned, " is banned, but the row at ", i,
-                                          " claims ", probability, " for it");
+                                          " states ", probability, " for it");
         }
         return "";
     }
@@ -212,16 +213,16 @@ class drafter_law_cases : public drafter_inputs<D, Target> {
     using inputs::vocabulary_;
 
     /// Tokens and their probabilities, of those that have one.
-    using claimed_row = std::vector<std::pair<token, double>>;
-    static claimed_row claim_of(const auto& drafted) {
-        claimed_row made;
+    using draft_row = std::vector<std::pair<token, double>>;
+    static draft_row draft_row_of(const auto& drafted) {
+        draft_row made;
         for (std::size_t i = next_weight(*drafted.row, 0); i < drafted.row->size();
              i = next_weight(*drafted.row, i + 1)) {
             made.push_back({static_cast<token>(i), drafted.probability(static_cast<token>(i))});
         }
         return made;
     }
-    static double claimed_for(const claimed_row& row, token t) {
+    static double draft_probability_for(const draft_row& row, token t) {
         const auto at = std::lower_bound(row.begin(), row.end(), std::pair(t, 0.0));
         return at != row.end() && at->first == t ? at->second : 0;
     }
@@ -258,16 +259,15 @@ report drafter_laws(const D& drafter, std::size_t vocabulary_size, const effort&
     if constexpr (branches<D>) {
         law("never more nodes than are wanted, nor deeper ones", cases, &c::no_more_than_the_tree_that_is_wanted);
     }
-    if constexpr (std::same_as<typename D::claim_type, distribution>) {
-        law.enumerated("a claimed row is the one that the token was drawn from", cases,
-                       &c::claimed_rows_are_drawn_from);
+    if constexpr (std::same_as<typename D::draft_distribution_type, distribution>) {
+        law.enumerated("a draft row is the one that the token was drawn from", cases, &c::draft_rows_are_drawn_from);
         law.enumerated("a token is drawn anew in each round", cases, &c::tokens_are_drawn_anew_in_each_round);
-        law("claimed rows are transformed", cases, &c::claimed_rows_are_transformed);
+        law("draft rows are transformed", cases, &c::draft_rows_are_transformed);
     }
-    if constexpr (std::same_as<typename D::claim_type, mode_of_row>) {
-        law("the most probable token of a claimed row is the one that was picked", cases,
-            &c::claimed_rows_have_the_token_as_their_mode);
-        law("claimed rows are transformed", cases, &c::claimed_rows_are_transformed);
+    if constexpr (std::same_as<typename D::draft_distribution_type, mode_of_row>) {
+        law("the most probable token of a draft row is the one that was picked", cases,
+            &c::draft_rows_have_the_token_as_their_mode);
+        law("draft rows are transformed", cases, &c::draft_rows_are_transformed);
     }
     check_signals(law, drafter_signal_cases<D, Target>(drafter, vocabulary_size, target));
     check_far_out(law, wide_drafter_cases<D, Target>(drafter, vocabulary_size, target));

@@ -24,7 +24,7 @@ class drafter_round_cases : public drafter_inputs<D, Target> {
     using typename drafter_inputs<D, Target>::request;
 
  public:
-    using typename drafter_inputs<D, Target>::claim;
+    using typename drafter_inputs<D, Target>::draft_distribution;
     using drafter_inputs<D, Target>::drafter_inputs;
 
     std::string after_on_commit_like_fresh(choices& from) const {
@@ -64,7 +64,7 @@ class drafter_round_cases : public drafter_inputs<D, Target> {
         std::string history{};
     };
 
-    proposal<claim> propose_in(played& now) const {
+    proposal<draft_distribution> propose_in(played& now) const {
         return propose(now.state, now.target, now.asked, now.chooser, now.asked.policy());
     }
 
@@ -76,7 +76,7 @@ class drafter_round_cases : public drafter_inputs<D, Target> {
         now.target.prefill(drafter_, now.state, now.asked.before);
         const std::size_t few = from.below(4), longest = target_.context_length();
         for (std::size_t round = from.below(4) == 3 ? 8 : few; round > 0; --round) {
-            if (now.asked.before.size() + 2 * (asked.room + 1) > longest) break;
+            if (now.asked.before.size() + 2 * (asked.budget + 1) > longest) break;
             play(from, now);
         }
         return now;

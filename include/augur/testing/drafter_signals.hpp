@@ -85,12 +85,12 @@ class drafter_signal_cases : public drafter_inputs<D, Target> {
     using typename drafter_inputs<D, Target>::request;
 
  public:
-    using typename drafter_inputs<D, Target>::claim;
+    using typename drafter_inputs<D, Target>::draft_distribution;
     using drafter_inputs<D, Target>::drafter_inputs;
 
-    /// A stage shows its model's rows, and claims those of its drafter where its rule lets these through.
+    /// A stage shows its model's rows, and proposes those of its drafter where its rule lets these through.
     static constexpr bool shows_what_it_draws_from =
-        shows_rows<D> && !std::same_as<claim, point_mass> && draft::stages_in<D> == 0;
+        shows_rows<D> && !std::same_as<draft_distribution, point_mass> && draft::stages_in<D> == 0;
 
     std::string length_is_blind(choices& from) const {
         request asked = some_enumerable(from);
@@ -112,18 +112,18 @@ class drafter_signal_cases : public drafter_inputs<D, Target> {
         return length_by_value(asked, policy, policy.described());
     }
 
-    /// Of a chain by logits as they are: what the policy was shown is what the claimed row says.
+    /// Of a chain by logits as they are: what the policy was shown is what the draft row says.
     std::string shown_rows_are_drawn_from(choices& from) const {
         request asked = some_request(from);
         asked.sampling = {};
         asked.sampling.temperature.value = 1;
         std::vector<recording_policy::shown> rows;
         const auto got =
-            propose_fresh(asked, random::philox_chooser(from.below(1000)), recording_policy{asked.room, &rows});
+            propose_fresh(asked, random::philox_chooser(from.below(1000)), recording_policy{asked.budget, &rows});
         for (std::size_t i = 0; got.is_chain() && i < std::min(got.size(), rows.size()); ++i) {
             if (!rows[i].seen) continue;
-            const distribution& claimed = *got[i].row;
-            const double confidence = claimed.probability(claimed.mode()), entropy = measure::entropy_nats(claimed);
+            const distribution& stated = *got[i].row;
+            const double confidence = stated.probability(stated.mode()), entropy = measure::entropy_nats(stated);
             const double rounding = std::max(1e-4, from.tolerance());
             if (std::abs(confidence - rows[i].confidence) < rounding &&
                 std::abs(entropy - rows[i].entropy_nats) < rounding) {
@@ -131,8 +131,8 @@ class drafter_signal_cases : public drafter_inputs<D, Target> {
             }
             return augur::detail::message(asked.described(), ": proposes ", described_proposal(got),
                                           " and shows a row of confidence ", rows[i].confidence, " and ",
-                                          rows[i].entropy_nats, " nats at ", i, ", but the one it claims has ",
-                                          confidence, " and ", entropy);
+                                          rows[i].entropy_nats, " nats at ", i, ", but its draft row has ", confidence,
+                                          " and ", entropy);
         }
         return "";
     }
@@ -141,7 +141,7 @@ class drafter_signal_cases : public drafter_inputs<D, Target> {
     std::string signals_are_shown(choices& from) const {
         request asked = some_request(from);
         std::size_t times = 0;
-        const asked_policy<Needed> policy{asked.room, &times};
+        const asked_policy<Needed> policy{asked.budget, &times};
         const auto got = propose_fresh(asked, random::philox_chooser(from.below(1000)), policy);
         const std::size_t least = Needed == signals::match_length ? (got.empty() ? 0 : 1) : longest_path(got);
         if (times >= least) return "";
@@ -161,7 +161,7 @@ class drafter_signal_cases : public drafter_inputs<D, Target> {
 
     std::string length_by_value(request& asked, const auto& policy, const std::string& by) const {
         std::map<first_nodes, std::set<std::int32_t>> seen;  // after these nodes: the parents of the next, or the end
-        each_proposal(asked, policy, [&](const proposal<claim>& proposed, double) {
+        each_proposal(asked, policy, [&](const proposal<draft_distribution>& proposed, double) {
             for (std::size_t i = 0; i <= proposed.size(); ++i) {
                 seen[first_nodes(proposed, i)].insert(i == proposed.size() ? ended : proposed.parent(i));
             }

@@ -162,8 +162,8 @@ class enumerating_chooser {
     std::shared_ptr<path> path_;
 };
 
-/// The exact joint law of the tokens that a decoder returns.
-struct law {
+/// The exact joint distribution of the tokens that a decoder returns.
+struct text_distribution {
     std::map<std::vector<token>, double> probability;
     std::size_t paths = 0;
 
@@ -177,8 +177,8 @@ struct law {
 /// Runs `decode(chooser)`, which returns the output's tokens, down every branch of the chooser. Nothing is pruned.
 /// Throws augur::error when there are more than `limit` paths. `chooser`: a new one.
 template <class Decode>
-law enumerate(const Decode& decode, std::size_t limit = 10'000'000, enumerating_chooser chooser = {}) {
-    law found;
+text_distribution enumerate(const Decode& decode, std::size_t limit = 10'000'000, enumerating_chooser chooser = {}) {
+    text_distribution found;
     do {
         if (++found.paths > limit) augur::detail::fail("enumerate: more than ", limit, " paths");
         const std::vector<token> tokens = decode(chooser);
@@ -187,8 +187,8 @@ law enumerate(const Decode& decode, std::size_t limit = 10'000'000, enumerating_
     return found;
 }
 
-/// Half the sum of absolute differences: 0 for equal laws, 1 for disjoint ones.
-inline double total_variation(const law& a, const law& b) {
+/// Half the sum of absolute differences: 0 for equal distributions, 1 for disjoint ones.
+inline double total_variation(const text_distribution& a, const text_distribution& b) {
     double sum = 0;
     for (const auto& [tokens, p] : a.probability) {
         const auto other = b.probability.find(tokens);

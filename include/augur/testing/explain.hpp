@@ -18,14 +18,14 @@ namespace augur::testing {
 /// The conditional probabilities of what follows a text; the end of the text is `no_token`.
 using law_row = std::map<token, double>;
 
-/// The smallest text after which two laws go on differently, or the statement that there is none.
+/// The smallest text after which two distributions go on differently, or the statement that there is none.
 struct explanation {
     bool equal = true;
     std::vector<token> prefix{};  ///< generated tokens; the shortest, and of these the first
     law_row expected{};
     law_row got{};
     double here = 0;     ///< total variation of the two rows
-    double overall = 0;  ///< of the laws
+    double overall = 0;  ///< of the distributions
     std::size_t expected_paths = 0;
     std::size_t got_paths = 0;
 
@@ -59,7 +59,7 @@ struct explanation {
 namespace detail {
 
 /// The law as a tree: for every text that something follows, the probabilities of what does.
-inline std::map<std::vector<token>, law_row> rows_of(const law& of) {
+inline std::map<std::vector<token>, law_row> rows_of(const text_distribution& of) {
     std::map<std::vector<token>, law_row> rows;
     for (const auto& [tokens, probability] : of.probability) {
         std::vector<token> before;
@@ -88,8 +88,8 @@ inline double align(law_row& a, law_row& b) {
 
 }  // namespace detail
 
-/// Compares two laws; equal when they are within `tolerance` of each other. Cost: proportional to their texts.
-inline explanation explain(const law& expected, const law& got, double tolerance = 1e-12) {
+/// Compares two distributions; equal when they are within `tolerance` of each other. Cost: proportional to their texts.
+inline explanation explain(const text_distribution& expected, const text_distribution& got, double tolerance = 1e-12) {
     explanation found{
         .overall = total_variation(expected, got), .expected_paths = expected.paths, .got_paths = got.paths};
     found.equal = found.overall <= tolerance;

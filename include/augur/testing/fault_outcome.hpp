@@ -128,7 +128,7 @@ void conclude(fault_outcome& made, Session& s) {
 enum class agreement {
     all,
     text,  ///< blocks may have been cut elsewhere: rounds are others, and what was learned
-    none   ///< so may tokens: of the law of the text nothing can be seen here
+    none   ///< so may tokens: of the distribution of the text nothing can be seen here
 };
 
 /// What is wrong with a run; empty where nothing is.

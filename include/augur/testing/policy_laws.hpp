@@ -181,7 +181,7 @@ class policy_law_cases {
         };
         std::string found;
         if constexpr (shape_of<Policy> != draft_shape::chain) {
-            const auto tree = draft::model_tree(markov_model(draft_rows)).drawn_by(draft::argmax{});
+            const auto tree = draft::model_tree(markov_model(draft_rows)).with_selector(draft::argmax{});
             if constexpr (includes(signals_of<Policy>, signals::match_length)) {
                 found = drafted_by(draft::fallback(draft::prompt_lookup(1, 2), tree));
             } else {
@@ -301,10 +301,10 @@ void note_answers(report& r, const policy_law_cases<Policy>& cases, const effort
 
 /// Checks every law on random observations and outcomes: the same answers to the same, no signal read that is not
 /// declared, none that is used and never waited for. Decodings with sampled drafts (of policies that plan trees, with
-/// trees of the best tokens; for policies on matches, with n-gram drafts) have to keep plain sampling's law exactly,
-/// whatever the policy learns meanwhile; that is not checked of a final class that learns. A form of its own for
-/// entropy must see all of rows of up to 140,000 tokens. Counts of rounds and tokens are small as a rule, and now and
-/// then 8 to 2^20. A policy that never drafts is noted, as is one that never wants more than one token more.
+/// trees of the best tokens; for policies on matches, with n-gram drafts) have to keep plain sampling's distribution
+/// exactly, whatever the policy learns meanwhile; that is not checked of a final class that learns. A form of its own
+/// for entropy must see all of rows of up to 140,000 tokens. Counts of rounds and tokens are small as a rule, and now
+/// and then 8 to 2^20. A policy that never drafts is noted, as is one that never wants more than one token more.
 template <SpeculationPolicy Policy>
 report policy_laws(const Policy& policy, const effort& tries = {}) {
     report r{"policy_laws"};

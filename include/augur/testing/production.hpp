@@ -12,8 +12,8 @@
 
 #include "augur/decode/generate.hpp"
 #include "augur/testing/enumerate.hpp"
-#include "augur/testing/law_of.hpp"
 #include "augur/testing/report.hpp"
+#include "augur/testing/text_distribution_of.hpp"
 
 namespace augur::testing {
 
@@ -46,7 +46,7 @@ inline double surprise(std::size_t count, std::size_t n, double probability) {
 /// Says which text was returned too often or too seldom for the law, empty where none was. Counts that are drawn from
 /// the law are found fault with, by chance, with probability `chance` at most; with seeds that are fixed, always or
 /// never.
-inline std::string broken_counts(const law& expected, const text_counts& got, double chance = 1e-9) {
+inline std::string broken_counts(const text_distribution& expected, const text_counts& got, double chance = 1e-9) {
     const double most = std::log(2 * static_cast<double>(expected.probability.size()) / chance);
     for (const auto& [tokens, count] : got.of) {
         if (expected.probability.contains(tokens)) continue;
@@ -73,7 +73,7 @@ std::string broken_in_production(const Scheme& scheme, std::span<const token> pr
     const auto decode = [&](const random::philox_chooser& chooser) {
         return decode::generate_with<any_guarantee>(chooser, scheme, prompt, clockless).tokens;
     };
-    return broken_counts(law_of(scheme, prompt, chosen), count_texts(decode, seeds));
+    return broken_counts(text_distribution_of(scheme, prompt, chosen), count_texts(decode, seeds));
 }
 
 }  // namespace augur::testing

@@ -11,8 +11,8 @@
 
 #include "augur/decode/generate.hpp"
 #include "augur/testing/explain.hpp"
-#include "augur/testing/law_of.hpp"
 #include "augur/testing/report.hpp"
+#include "augur/testing/text_distribution_of.hpp"
 #include "augur/types/guarantee.hpp"
 
 namespace augur::testing {
@@ -46,12 +46,12 @@ std::string broken_text(const Scheme& scheme, std::span<const token> prompt, con
     return found;
 }
 
-/// The scheme's law must be plain sampling's, up to rounding. Explains where it is not; empty where it is.
+/// The scheme's distribution must be plain sampling's, up to rounding. Explains where it is not; empty where it is.
 template <class Scheme>
 std::string broken_distribution(const Scheme& scheme, std::span<const token> prompt, const decode::options& chosen,
                                 std::size_t limit = 10'000'000, double tolerance = 1e-12) {
-    const law got = law_of(scheme, prompt, chosen, limit);
-    const law expected = law_of(plain_sampling(scheme.target()), prompt, chosen, limit);
+    const text_distribution got = text_distribution_of(scheme, prompt, chosen, limit);
+    const text_distribution expected = text_distribution_of(plain_sampling(scheme.target()), prompt, chosen, limit);
     const explanation found = explain(expected, got, tolerance);
     const double excess = got.total() - 1;
     std::ostringstream out;

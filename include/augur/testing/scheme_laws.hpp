@@ -16,20 +16,20 @@
 #include "augur/testing/enumerate.hpp"
 #include "augur/testing/explain.hpp"
 #include "augur/testing/law_chooser.hpp"
-#include "augur/testing/law_of.hpp"
 #include "augur/testing/named_once.hpp"
 #include "augur/testing/promise.hpp"
 #include "augur/testing/report.hpp"
+#include "augur/testing/text_distribution_of.hpp"
 #include "augur/testing/wide_rows.hpp"
 #include "augur/types/error.hpp"
 #include "augur/types/prefix.hpp"
 
 namespace augur::testing {
 
-/// The law of the texts cut as `cut(tokens)` says.
+/// The distribution of the texts cut as `cut(tokens)` says.
 template <class Cut>
-law cut_law(const law& of, const Cut& cut) {
-    law made{.probability = {}, .paths = of.paths};
+text_distribution cut_text_distribution(const text_distribution& of, const Cut& cut) {
+    text_distribution made{.probability = {}, .paths = of.paths};
     for (const auto& [tokens, probability] : of.probability) made.probability[cut(tokens)] += probability;
     return made;
 }
@@ -59,11 +59,13 @@ class scheme_law_cases {
         const auto prompt = some_prompt(from);
         decode::options shorter = chosen_;
         shorter.stop.max_tokens = from.between(1, std::max<std::size_t>(chosen_.stop.max_tokens, 2) - 1);
-        const law expected = cut_law(law_of(scheme_, prompt, chosen_), [&](std::vector<token> tokens) {
-            tokens.resize(std::min(tokens.size(), shorter.stop.max_tokens));
-            return tokens;
-        });
-        return unequal(expected, law_of(scheme_, prompt, shorter), where(prompt, shorter), from.tolerance());
+        const text_distribution expected =
+            cut_text_distribution(text_distribution_of(scheme_, prompt, chosen_), [&](std::vector<token> tokens) {
+                tokens.resize(std::min(tokens.size(), shorter.stop.max_tokens));
+                return tokens;
+            });
+        return unequal(expected, text_distribution_of(scheme_, prompt, shorter), where(prompt, shorter),
+                       from.tolerance());
     }
 
     std::string a_stop_token_cuts_and_changes_nothing(choices& from) const {
@@ -76,9 +78,9 @@ class scheme_law_cases {
             if (found != tokens.end()) tokens.erase(found + 1, tokens.end());
             return tokens;
         };
-        return unequal(cut_law(reference(prompt), until_stop), law_of(scheme_, prompt, stopping),
-                       where(prompt, stopping) + ", stop token " + std::to_string(stopping.stop.stop_tokens[0]),
-                       from.tolerance());
+        return unequal(
+            cut_text_distribution(reference(prompt), until_stop), text_distribution_of(scheme_, prompt, stopping),
+            where(prompt, stopping) + ", stop token " + std::to_string(stopping.stop.stop_tokens[0]), from.tolerance());
     }
 
     std::string caches_equal_rebuilt_ones(choices& from) const {
@@ -216,11 +218,11 @@ class scheme_law_cases {
         return draft::propose(scheme_.drafter(), state, context);
     }
 
-    law reference(std::span<const token> prompt) const {
+    text_distribution reference(std::span<const token> prompt) const {
         if constexpr (promises_text<guarantee_of<Scheme>>) {
-            return law_of(plain(scheme_.target()), prompt, chosen_);
+            return text_distribution_of(plain(scheme_.target()), prompt, chosen_);
         } else {
-            return law_of(plain_sampling(scheme_.target()), prompt, chosen_);
+            return text_distribution_of(plain_sampling(scheme_.target()), prompt, chosen_);
         }
     }
 
@@ -235,7 +237,8 @@ class scheme_law_cases {
         from.note([&] { return "prompt " + describe(made); });
         return made;
     }
-    static std::string unequal(const law& expected, const law& got, const std::string& at, double tolerance) {
+    static std::string unequal(const text_distribution& expected, const text_distribution& got, const std::string& at,
+                               double tolerance) {
         const explanation found = explain(expected, got, tolerance);
         if (found.equal) return "";
         std::ostringstream out;

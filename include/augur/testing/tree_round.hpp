@@ -49,13 +49,14 @@ struct tree_round {
     }
 
     /// What the draft draws. A node for which its siblings leave nothing is left out, with what is beneath it.
-    template <class Drawing>
-    proposal<typename Drawing::claim_type> drafted(const Drawing& drawing, law_chooser chooser) const {
+    template <class TokenSelector>
+    proposal<typename TokenSelector::draft_distribution_type> drafted(const TokenSelector& token_selector,
+                                                                      law_chooser chooser) const {
         const transform::pipeline transform(sampling, draft.vocabulary_size());
         prefix before(prompt);
         draft::context context(before, transform, chooser, policy::fixed_length{}, {.prefix_length = before.size()},
                                length());
-        proposal<typename Drawing::claim_type> made;
+        proposal<typename TokenSelector::draft_distribution_type> made;
         std::vector<std::optional<std::int32_t>> numbers;
         for (std::size_t node = 0; node < shape.size(); ++node) {
             const std::int32_t planned = shape.parents()[node];
@@ -64,7 +65,7 @@ struct tree_round {
             const std::size_t size = made.size();
             if (parent) {
                 const draft::at_node path(context, made, *parent);
-                add(drawing, context, made, *parent);
+                add(token_selector, context, made, *parent);
             }
             numbers.push_back(made.size() > size ? std::optional(static_cast<std::int32_t>(size)) : std::nullopt);
         }
@@ -88,10 +89,10 @@ struct tree_round {
 
     /// The accepted path, the token that follows, and what `criterion` then draws from the target. `storage`: of the
     /// walks, earlier ones too.
-    template <class Criterion, class Drawing>
-    std::vector<token> text(const Criterion& criterion, const Drawing& drawing, law_chooser chooser,
+    template <class Criterion, class TokenSelector>
+    std::vector<token> text(const Criterion& criterion, const TokenSelector& token_selector, law_chooser chooser,
                             accept::walk_storage<transform::pipeline, Criterion>& storage) const {
-        const auto proposed = drafted(drawing, chooser);
+        const auto proposed = drafted(token_selector, chooser);
         const transform::pipeline transform(sampling, target.vocabulary_size());
         prefix before(prompt);
         verdict decided;
@@ -101,10 +102,11 @@ struct tree_round {
         if (!decided.invalid_row()) made.push_back(decided.next);
         return decided.invalid_row() ? made : continued(criterion, made, chooser);
     }
-    template <class Criterion, class Drawing>
-    std::vector<token> text(const Criterion& criterion, const Drawing& drawing, law_chooser chooser) const {
+    template <class Criterion, class TokenSelector>
+    std::vector<token> text(const Criterion& criterion, const TokenSelector& token_selector,
+                            law_chooser chooser) const {
         accept::walk_storage<transform::pipeline, Criterion> storage;
-        return text(criterion, drawing, chooser, storage);
+        return text(criterion, token_selector, chooser, storage);
     }
 
     /// The same without a draft.
@@ -136,33 +138,33 @@ struct tree_round {
     }
 
  private:
-    template <class Drawing>
-    void add(const Drawing& drawing, auto& context, auto& made, std::int32_t parent) const {
+    template <class TokenSelector>
+    void add(const TokenSelector& token_selector, auto& context, auto& made, std::int32_t parent) const {
         std::size_t sibling = 0;
         for (std::size_t node = 0; node < made.size(); ++node) sibling += made.parent(node) == parent ? 1 : 0;
         const auto logits = row(draft, context.prefix().tokens());
         distribution spare;
-        if constexpr (std::same_as<Drawing, draft::sampled>) {
+        if constexpr (std::same_as<TokenSelector, draft::sampled>) {
             if (replacement) {
                 draft::draw_next(draft::sampled_with_replacement{}, logits, context, made, spare, parent, sibling);
                 return;
             }
         }
-        draft::draw_next(drawing, logits, context, made, spare, parent, sibling);
+        draft::draw_next(token_selector, logits, context, made, spare, parent, sibling);
     }
 };
 
 /// What is wrong with a round under a criterion that promises an equality; empty where nothing is. Every branch is
 /// taken, all with one storage, which earlier rounds may have used.
-template <class Criterion, class Drawing>
-std::string broken_promise(const Criterion& criterion, const tree_round& round, const Drawing& drawing,
+template <class Criterion, class TokenSelector>
+std::string broken_promise(const Criterion& criterion, const tree_round& round, const TokenSelector& token_selector,
                            double tolerance, accept::walk_storage<transform::pipeline, Criterion>& storage) {
     using guarantee = guarantee_of<Criterion>;
     if constexpr (promises_text<guarantee>) {
         std::string found;
         enumerate([&](enumerating_chooser chooser) {
             const auto expected = round.continued(accept::coupled{}, {}, chooser);
-            const auto got = round.text(criterion, drawing, chooser, storage);
+            const auto got = round.text(criterion, token_selector, chooser, storage);
             if (got != expected && found.empty()) {
                 found = "with the same noise, expected " + describe(expected) + " and got " + describe(got);
             }
@@ -170,21 +172,22 @@ std::string broken_promise(const Criterion& criterion, const tree_round& round, 
         });
         return found;
     } else {
-        const law expected = enumerate(
+        const text_distribution expected = enumerate(
             [&](enumerating_chooser chooser) { return round.continued(accept::rejection_sampling{}, {}, chooser); });
-        const law got = enumerate(
-            [&](const enumerating_chooser& chooser) { return round.text(criterion, drawing, chooser, storage); });
+        const text_distribution got = enumerate([&](const enumerating_chooser& chooser) {
+            return round.text(criterion, token_selector, chooser, storage);
+        });
         std::ostringstream out;
         if (const explanation found = explain(expected, got, tolerance); !found.equal) out << found;
         return out.str();
     }
 }
 
-template <class Criterion, class Drawing>
-std::string broken_promise(const Criterion& criterion, const tree_round& round, const Drawing& drawing,
+template <class Criterion, class TokenSelector>
+std::string broken_promise(const Criterion& criterion, const tree_round& round, const TokenSelector& token_selector,
                            double tolerance = 1e-12) {
     accept::walk_storage<transform::pipeline, Criterion> storage;
-    return broken_promise(criterion, round, drawing, tolerance, storage);
+    return broken_promise(criterion, round, token_selector, tolerance, storage);
 }
 
 }  // namespace augur::testing

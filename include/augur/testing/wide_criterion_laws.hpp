@@ -26,10 +26,10 @@
 namespace augur::testing {
 
 /// Every law is a function of one wide round that says what is wrong, or nothing.
-template <class Criterion, class Claim>
+template <class Criterion, class DraftDistribution>
 class wide_criterion_cases {
  public:
-    static constexpr bool judges_trees = !ReturnsVerdict<Criterion, Claim>;
+    static constexpr bool judges_trees = !ReturnsVerdict<Criterion, DraftDistribution>;
     static constexpr std::size_t kinds = judges_trees ? wide_inputs::chains + wide_inputs::trees : wide_inputs::chains;
 
     /// Those in which each place is drafted, where it is possible and where it is not.
@@ -70,12 +70,12 @@ class wide_criterion_cases {
  private:
     using guarantee = guarantee_of<Criterion>;
     using storage = accept::walk_storage<sparse_transform, Criterion>;
-    static constexpr bool drawn = std::is_same_v<Claim, distribution>;
+    static constexpr bool drawn = std::is_same_v<DraftDistribution, distribution>;
 
     wide_round some_round(choices& from) const {
         wide_round made = wide_inputs::some_round(from, kinds, drawn, promises_text<guarantee>);
-        if (!std::is_same_v<Claim, point_mass>) made.raced = false;
-        if constexpr (drawn && draft::with_replacement<typename augur::detail::drawing_for<Criterion>::type>) {
+        if (!std::is_same_v<DraftDistribution, point_mass>) made.raced = false;
+        if constexpr (drawn && draft::with_replacement<typename augur::detail::token_selector_for<Criterion>::type>) {
             made.replacement = true;
         }
         return made;
@@ -138,7 +138,7 @@ class wide_criterion_cases {
     template <class See>
     void each_path(const wide_round& round, const See& see) const {
         storage kept;
-        proposal<Claim> proposed;
+        proposal<DraftDistribution> proposed;
         const auto judge = [&](const wide_draft& draft, const enumerating_chooser& path) {
             law_chooser chooser(path);
             const std::vector<token> text = judged(round, proposed, chooser, kept);
@@ -153,7 +153,7 @@ class wide_criterion_cases {
             });
             return;
         }
-        each_draft<Claim>(round, {}, [&](const wide_draft& draft) {
+        each_draft<DraftDistribution>(round, {}, [&](const wide_draft& draft) {
             draft.propose(round.vocabulary, proposed);
             const auto decode = [&](const enumerating_chooser& path) { return judge(draft, path); };
             try {
@@ -171,8 +171,8 @@ class wide_criterion_cases {
     }
 
     /// The accepted path and the token that follows.
-    std::vector<token> judged(const wide_round& round, const proposal<Claim>& proposed, law_chooser& chooser,
-                              storage& kept) const {
+    std::vector<token> judged(const wide_round& round, const proposal<DraftDistribution>& proposed,
+                              law_chooser& chooser, storage& kept) const {
         std::vector<const sparse_row*> rows{&round.first};
         for (const token t : proposed.tokens()) rows.push_back(&round.row_after(t));
         struct by_row {
@@ -198,10 +198,10 @@ class wide_criterion_cases {
 };
 
 namespace detail {
-template <class Claim, class Criterion>
+template <class DraftDistribution, class Criterion>
 void check_wide_rows(report& r, const Criterion& criterion, const transform::settings& plain, const effort& tries,
                      const std::string& drafts) {
-    using c = wide_criterion_cases<Criterion, Claim>;
+    using c = wide_criterion_cases<Criterion, DraftDistribution>;
     const c cases(criterion, plain.temperature.value == 0);
     if constexpr (promises_equality<guarantee_of<Criterion>>) {
         check_wide(r, "keeps its promise in wide rows" + drafts, tries, every_kind(c::kinds),

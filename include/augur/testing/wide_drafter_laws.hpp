@@ -29,12 +29,12 @@ class wide_drafter_cases : public drafter_inputs<D, Target> {
     using typename drafter_inputs<D, Target>::request;
 
  public:
-    using typename drafter_inputs<D, Target>::claim;
+    using typename drafter_inputs<D, Target>::draft_distribution;
     using drafter_inputs<D, Target>::drafter_inputs;
 
     /// It knows of no vocabulary, so that any token may be in its texts.
     static constexpr bool takes_any_token =
-        std::same_as<claim, point_mass> && !HasVocabularySize<D> && std::same_as<Target, no_target>;
+        std::same_as<draft_distribution, point_mass> && !HasVocabularySize<D> && std::same_as<Target, no_target>;
 
     /// One that heeds a mask that leaves the first tokens heeds one that leaves far ones.
     std::string far_masks_are_heeded_as_near_ones(choices& from) const {
@@ -93,7 +93,7 @@ class wide_drafter_cases : public drafter_inputs<D, Target> {
         text(const wide_drafter_cases& of, std::vector<token> prompt, const topology& wanted)
             : state(of.drafter_.make_state()), target(of.target_) {
             asked.before = prefix(std::move(prompt));
-            asked.room = 8;
+            asked.budget = 8;
             asked.wanted = wanted;
             target.prefill(of.drafter_, state, asked.before);
         }
@@ -127,11 +127,13 @@ class wide_drafter_cases : public drafter_inputs<D, Target> {
         }
         return "";
     }
-    proposal<claim> proposed(text& of, std::size_t vocabulary, std::size_t seed, std::size_t round) const {
+    proposal<draft_distribution> proposed(text& of, std::size_t vocabulary, std::size_t seed, std::size_t round) const {
         const wide_drafter_cases at(drafter_, vocabulary, target_);
         return at.propose(of.state, of.target, of.asked, random::philox_chooser(seed), of.asked.policy(), round);
     }
-    static std::string described_proposal_parents(const proposal<claim>& of) { return describe(of.parents()); }
+    static std::string described_proposal_parents(const proposal<draft_distribution>& of) {
+        return describe(of.parents());
+    }
 };
 
 template <Drafter D, class Target>

@@ -128,14 +128,14 @@ struct wide_draft {
         return made;
     }
 
-    template <class Claim>
-    void propose(std::size_t vocabulary, proposal<Claim>& made) const {
+    template <class DraftDistribution>
+    void propose(std::size_t vocabulary, proposal<DraftDistribution>& made) const {
         made.clear();
         for (std::size_t i = 0; i < tokens.size(); ++i) {
-            if constexpr (std::is_same_v<Claim, point_mass>) {
+            if constexpr (std::is_same_v<DraftDistribution, point_mass>) {
                 made.push(tokens[i], parents[i]);
             } else {
-                Claim& row = made.next_row();
+                DraftDistribution& row = made.next_row();
                 rows[i].fill(row, vocabulary);
                 made.complete(tokens[i], parents[i]);
             }
@@ -144,7 +144,7 @@ struct wide_draft {
 };
 
 /// Every draft that can be drawn in a round; where tokens are certain, every one that could be.
-template <class Claim, class See>
+template <class DraftDistribution, class See>
 void each_draft(const wide_round& round, const wide_draft& so_far, const See& see) {
     if (so_far.tokens.size() == round.parents.size()) return see(so_far);
     const std::int32_t parent = round.parents[so_far.tokens.size()];
@@ -156,12 +156,12 @@ void each_draft(const wide_round& round, const wide_draft& so_far, const See& se
         more.tokens.push_back(each.id);
         more.parents.push_back(parent);
         more.rows.push_back(row);
-        if constexpr (std::is_same_v<Claim, distribution>) {
+        if constexpr (std::is_same_v<DraftDistribution, distribution>) {
             more.probability *= static_cast<double>(each.weight) / total;
-        } else if constexpr (std::is_same_v<Claim, mode_of_row>) {
+        } else if constexpr (std::is_same_v<DraftDistribution, mode_of_row>) {
             for (auto& of : more.rows.back().entries) of.weight = of.id == each.id ? 8.0f : of.weight;
         }
-        each_draft<Claim>(round, more, see);
+        each_draft<DraftDistribution>(round, more, see);
     }
 }
 

@@ -17,7 +17,7 @@ struct adam_w_options {
     double epsilon = 1e-8;
     double weight_decay = 0.01;  ///< a step takes rate * weight_decay of what decays
     std::size_t warm_up = 50;    ///< steps in which the rate rises to its own, in a line
-    double clip = 1;             ///< largest norm of a slope, over all numbers; 0: unbounded
+    double clip = 1;             ///< largest norm of a gradient, over all numbers; 0: unbounded
 
     void check() const {
         const auto within = [](const char* what, double value, bool fits, const char* bounds) {
@@ -35,8 +35,8 @@ struct adam_w_options {
     friend bool operator==(const adam_w_options&, const adam_w_options&) = default;
 };
 
-/// Adam with decoupled weight decay. A slope with a NaN or an infinity, or one that would make such weights or moments,
-/// is dropped and counted: weights, moments and the number of steps stay.
+/// Adam with decoupled weight decay. A gradient with a NaN or an infinity, or one that would make such weights or
+/// moments, is dropped and counted: weights, moments and the number of steps stay.
 /// Cost: five numbers kept for each that is learned, two of them between steps; a few passes over all.
 /// Source: Loshchilov and Hutter 2019, algorithm 2, as PyTorch's AdamW; its clip_grad_norm_.
 template <class Scalar>
@@ -54,8 +54,8 @@ class adam_w {
 
     std::size_t steps() const { return steps_; }
     std::size_t dropped() const { return dropped_; }
-    /// Of the last slope, before it was clipped.
-    double slope_norm() const { return slope_norm_; }
+    /// Of the last gradient, before it was clipped.
+    double gradient_norm() const { return gradient_norm_; }
     const adam_w_options& options() const { return chosen_; }
     const vector<Scalar>& first() const { return first_; }
     const vector<Scalar>& second() const { return second_; }
@@ -73,8 +73,8 @@ class adam_w {
     }
 
     /// One step; blocks say what decays. Returns false where it was dropped.
-    bool step(vector<Scalar>& values, const vector<Scalar>& slope, std::span<const head_block> blocks) {
-        const bool applied = prepare(values, slope, blocks);
+    bool step(vector<Scalar>& values, const vector<Scalar>& gradient, std::span<const head_block> blocks) {
+        const bool applied = prepare(values, gradient, blocks);
         if (applied) values = next_;
         take(applied);
         return applied;
@@ -82,13 +82,13 @@ class adam_w {
 
     /// The part of a step that can fail: what it throws leaves weights, moments and counts as they were. Returns false
     /// where the step is to be dropped.
-    bool prepare(const vector<Scalar>& values, const vector<Scalar>& slope, std::span<const head_block> blocks) {
-        slope_norm_ = std::sqrt(slope.template cast<double>().squaredNorm());
-        if (!std::isfinite(slope_norm_)) return false;
+    bool prepare(const vector<Scalar>& values, const vector<Scalar>& gradient, std::span<const head_block> blocks) {
+        gradient_norm_ = std::sqrt(gradient.template cast<double>().squaredNorm());
+        if (!std::isfinite(gradient_norm_)) return false;
         const double t = static_cast<double>(steps_ + 1);
         const double warmth = chosen_.warm_up == 0 ? 1 : std::min(1.0, t / static_cast<double>(chosen_.warm_up));
         const double rate = chosen_.rate * warmth;
-        const double share = chosen_.clip == 0 ? 1 : std::min(1.0, chosen_.clip / (slope_norm_ + 1e-6));
+        const double share = chosen_.clip == 0 ? 1 : std::min(1.0, chosen_.clip / (gradient_norm_ + 1e-6));
         next_ = values;
         for (const head_block& each : blocks) {
             if (!each.decays || each.size() == 0) continue;
@@ -101,8 +101,8 @@ class adam_w {
         const auto first_share = static_cast<Scalar>(1 - chosen_.first_decay);
         const auto second_share = static_cast<Scalar>(1 - chosen_.second_decay);
         const auto scale = static_cast<Scalar>(share);
-        next_first_ = first_decay * first_ + first_share * scale * slope;
-        next_second_.array() = second_decay * second_.array() + second_share * (scale * slope.array()).square();
+        next_first_ = first_decay * first_ + first_share * scale * gradient;
+        next_second_.array() = second_decay * second_.array() + second_share * (scale * gradient.array()).square();
         const auto by = static_cast<Scalar>(rate / (1 - std::pow(chosen_.first_decay, t)));
         const auto root = static_cast<Scalar>(std::sqrt(1 - std::pow(chosen_.second_decay, t)));
         next_.array() -=
@@ -141,7 +141,7 @@ class adam_w {
     vector<Scalar> first_, second_;
     vector<Scalar> next_, next_first_, next_second_;  ///< of a step, until it is known to be finite
     std::size_t steps_ = 0, dropped_ = 0;
-    double slope_norm_ = 0;
+    double gradient_norm_ = 0;
 };
 
 }  // namespace augur::train

@@ -13,9 +13,9 @@
 #include "augur/train/draft_attention.hpp"
 #include "augur/train/draft_layer.hpp"
 #include "augur/train/exit_head.hpp"
-#include "augur/train/head_base.hpp"
 #include "augur/train/head_options.hpp"
 #include "augur/train/matrix.hpp"
+#include "augur/train/weight_matrix.hpp"
 #include "augur/train/with_exit.hpp"
 #include "augur/types/error.hpp"
 
@@ -24,7 +24,7 @@ namespace augur::train {
 /// An exit_head on states that it makes itself: the last of the layers that draft is computed on a path of its own from
 /// the states that enter it, with low-rank updates of all seven projections (draft_attention, draft_layer) and keys and
 /// values of its own. The verifier's cache, and the states it goes on from, are as they are without. Models
-/// draft::AttendingHead and Teachable: the exit's numbers come first, then the layer's, then the attention's. Copies
+/// draft::AttendingHead and Trainable: the exit's numbers come first, then the layer's, then the attention's. Copies
 /// share the matrices.
 /// `layer()` is the number of layers before its own, so that a draft takes layer() + 1.
 /// Effect on what is decoded: none; a criterion judges what is drafted.
@@ -32,16 +32,16 @@ namespace augur::train {
 /// keys and values of whole texts. After an update the keys and values of a text are made anew, by products of the
 /// ranks alone.
 /// Source: DVI ("low-rank updates of the last shallow layers"); Hu et al. 2021, LoRA (arXiv 2106.09685).
-template <HeadBase Base>
+template <WeightMatrix Base>
 class attending_head : public with_exit<Base, attending_options> {
     using base_type = with_exit<Base, attending_options>;
 
  public:
     using base_type::values;
     using base_type::vocabulary_size;
+    using typename base_type::batch_type;
     using typename base_type::exit_type;
-    using typename base_type::numbers;
-    using typename base_type::samples;
+    using typename base_type::parameter_vector;
     using typename base_type::scalar;
     using layer_type = draft_layer<Base>;
     using attention_type = draft_attention<Base>;
@@ -57,16 +57,16 @@ class attending_head : public with_exit<Base, attending_options> {
     attending_head(attention_projections<Base> attention, layer_projections<Base> layer, Base base,
                    const head_place& place, const attending_options& chosen)
         : base_type(std::move(base), place, chosen),
-          layer_(std::move(layer), chosen.layer_rank, chosen.epsilon, this->exit_numbers()),
+          layer_(std::move(layer), chosen.layer_rank, chosen.epsilon, this->exit_parameters()),
           attention_(std::move(attention), chosen.attention_rank, chosen.epsilon,
-                     this->exit_numbers() + layer_.size()) {
+                     this->exit_parameters() + layer_.size()) {
         if (layer_.width() != exit().hidden_size() || attention_.width() != layer_.width() ||
             attention_.attended() != layer_.attended()) {
             detail::fail("attending_head: the attention makes ", attention_.attended(), " numbers of ",
                          attention_.width(), ", the layer reads ", layer_.attended(), " and makes ", layer_.width(),
                          ", the head reads ", exit().hidden_size());
         }
-        numbers& all = this->begin_values(layer_.size() + attention_.size());
+        parameter_vector& all = this->begin_values(layer_.size() + attention_.size());
         layer_.begin(all, chosen.seed);
         attention_.begin(all, chosen.seed);
     }
@@ -76,13 +76,13 @@ class attending_head : public with_exit<Base, attending_options> {
         return base_type::joined(exit().blocks(), layer_.blocks(), attention_.blocks());
     }
 
-    void assign(const numbers& from) {
-        this->assign_numbers(from, "attending_head");
+    void assign(const parameter_vector& from) {
+        this->assign_parameters(from, "attending_head");
         made_by_ = next_number();
     }
-    /// The numbers of two heads of one kind change places, at no cost.
+    /// Swaps the parameters of two heads of one kind, at no cost.
     void swap(attending_head& other) {
-        this->swap_numbers(other, "attending_head");
+        this->swap_parameters(other, "attending_head");
         std::swap(made_by_, other.made_by_);
     }
 
@@ -102,35 +102,36 @@ class attending_head : public with_exit<Base, attending_options> {
         if (out.size() != vocabulary_size()) {
             detail::fail("attending_head: it makes ", vocabulary_size(), " logits, not ", out.size());
         }
-        this->exit_row(layer_.forward(values(), attention_.tap(values(), made_by_, of)).state, out);
+        this->exit_row(layer_.forward(values(), attention_.layer_input(values(), made_by_, of)).state, out);
     }
 
     /// Logits of the classes, a column for each asked position of a text; where no texts are given, for each of
     /// `states`, as the only position of its text.
-    pass forward(const samples& states, const asked_rows& asked = {}) const {
+    pass forward(const batch_type& states, const asked_rows& asked = {}) const {
         pass made;
         std::vector<attending_row> rows;
         std::vector<std::size_t> positions;
-        const samples all = asked.texts.empty() ? alone(states, rows, positions) : together(asked, rows, positions);
+        const batch_type all =
+            asked.sequences.empty() ? alone(states, rows, positions) : together(asked, rows, positions);
         made.attention = attention_.forward(values(), all, positions, rows);
-        samples taps(detail::index(layer_.tap_size()), detail::index(rows.size()));
-        taps.topRows(made.attention.attended.rows()) = made.attention.attended;
+        batch_type layer_inputs(detail::index(layer_.layer_input_size()), detail::index(rows.size()));
+        layer_inputs.topRows(made.attention.attended.rows()) = made.attention.attended;
         for (std::size_t i = 0; i < rows.size(); ++i) {
-            taps.col(detail::index(i)).tail(all.rows()) = all.col(detail::index(rows[i].own));
+            layer_inputs.col(detail::index(i)).tail(all.rows()) = all.col(detail::index(rows[i].own));
         }
-        made.layer = layer_.forward(values(), taps);
+        made.layer = layer_.forward(values(), layer_inputs);
         static_cast<typename exit_type::pass&>(made) = exit().forward(made.layer.state);
         return made;
     }
 
-    /// The slope of a loss by each learned number, given that by each logit.
-    numbers backward(const pass& made, const samples& by_logit) const {
-        numbers slope = numbers::Zero(values().size());
-        samples by_state, by_attended;
-        slope.head(exit().values().size()) = exit().backward(made, by_logit, &by_state);
-        layer_.backward(values(), made.layer, by_state, slope, &by_attended);
-        attention_.backward(values(), made.attention, by_attended, slope);
-        return slope;
+    /// The gradient of a loss by each parameter, given that by each logit.
+    parameter_vector backward(const pass& made, const batch_type& grad_logits) const {
+        parameter_vector gradient = parameter_vector::Zero(values().size());
+        batch_type grad_state, grad_attended;
+        gradient.head(exit().values().size()) = exit().backward(made, grad_logits, &grad_state);
+        layer_.backward(values(), made.layer, grad_state, gradient, &grad_attended);
+        attention_.backward(values(), made.attention, grad_attended, gradient);
+        return gradient;
     }
 
  private:
@@ -141,28 +142,29 @@ class attending_head : public with_exit<Base, attending_options> {
         return ++made;
     }
 
-    samples alone(const samples& states, std::vector<attending_row>& rows, std::vector<std::size_t>& positions) const {
+    batch_type alone(const batch_type& states, std::vector<attending_row>& rows,
+                     std::vector<std::size_t>& positions) const {
         const auto count = static_cast<std::size_t>(states.cols());
         for (std::size_t i = 0; i < count; ++i) rows.push_back({i, i});
         positions.assign(count, 0);
         return states;
     }
-    samples together(const asked_rows& asked, std::vector<attending_row>& rows,
-                     std::vector<std::size_t>& positions) const {
+    batch_type together(const asked_rows& asked, std::vector<attending_row>& rows,
+                        std::vector<std::size_t>& positions) const {
         std::vector<std::size_t> starts;
-        for (const auto& text : asked.texts) {
+        for (const auto& text : asked.sequences) {
             starts.push_back(positions.size());
             for (std::size_t at = 0; at < text.size() / hidden_size(); ++at) positions.push_back(at);
         }
-        samples all(detail::index(hidden_size()), detail::index(positions.size()));
+        batch_type all(detail::index(hidden_size()), detail::index(positions.size()));
         for (std::size_t i = 0; i < starts.size(); ++i) {
-            const auto& text = asked.texts[i];
+            const auto& text = asked.sequences[i];
             const Eigen::Map<const columns<float>> from(text.data(), all.rows(),
                                                         detail::index(text.size() / hidden_size()));
             all.middleCols(detail::index(starts[i]), from.cols()) = from.template cast<scalar>();
         }
-        for (std::size_t i = 0; i < asked.text.size(); ++i) {
-            const std::size_t first = starts.at(asked.text[i]);
+        for (std::size_t i = 0; i < asked.sequence.size(); ++i) {
+            const std::size_t first = starts.at(asked.sequence[i]);
             rows.push_back({first, first + asked.position.at(i)});
         }
         return all;

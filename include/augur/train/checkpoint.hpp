@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "augur/train/head_options.hpp"
-#include "augur/train/lesson.hpp"
 #include "augur/train/matrix.hpp"
 #include "augur/train/options_format.hpp"
 #include "augur/train/state_file.hpp"
+#include "augur/train/training_example.hpp"
 #include "augur/types/error.hpp"
 #include "augur/types/token.hpp"
 

@@ -14,7 +14,7 @@ namespace augur::train {
 /// Of the last update's batch, where nothing else is said.
 struct diagnostics {
     std::size_t updates = 0;        ///< applied
-    std::size_t dropped = 0;        ///< for a NaN or an infinity in the slope or after the step
+    std::size_t dropped = 0;        ///< for a NaN or an infinity in the gradient or after the step
     std::size_t samples = 0;        ///< in the ring
     std::size_t accepted = 0;       ///< of these
     std::size_t refused = 0;        ///< samples that were not finite
@@ -27,7 +27,7 @@ struct diagnostics {
     double acceptance = 0;          ///< moving average over judged tokens
     double exit_norm = 1;           ///< |W_exit| / |W|, now and then
     double alpha = 1;
-    double slope_norm = 0;  ///< before clipping
+    double gradient_norm = 0;  ///< before clipping
     double update_seconds = 0, training_seconds = 0, decoding_seconds = 0;
 };
 
@@ -68,7 +68,7 @@ inline void write_json(std::ostream& out, const diagnostics& d) {
     number("acceptance", d.acceptance);
     number("exit_norm", d.exit_norm);
     number("alpha", d.alpha);
-    number("slope_norm", d.slope_norm);
+    number("slope_norm", d.gradient_norm);
     number("update_seconds", d.update_seconds);
     number("training_seconds", d.training_seconds);
     number("decoding_seconds", d.decoding_seconds);

@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "augur/train/head_base.hpp"
 #include "augur/train/matrix.hpp"
-#include "augur/train/normed.hpp"
+#include "augur/train/state_norm.hpp"
 #include "augur/train/updated_projection.hpp"
+#include "augur/train/weight_matrix.hpp"
 #include "augur/types/error.hpp"
 
 namespace augur::train {
@@ -21,7 +21,7 @@ namespace augur::train {
 /// A layer's matrices, outputs by inputs, and the weights of the norm before its attention; ones where none. Outputs
 /// are heads of `head_size` numbers; queries are grouped, as many heads of them to each of keys and values. In each
 /// head of queries and keys neighbours (2i, 2i + 1) turn by frequencies[i] radians a position; the others do not turn.
-template <HeadBase Base>
+template <WeightMatrix Base>
 struct attention_projections {
     Base query, key, value;
     std::size_t head_size = 0;
@@ -36,25 +36,25 @@ struct attending_row {
 
 /// From the states that enter a layer to what each row attended to, before the output projection: causal attention over
 /// the whole text before it. Queries, keys and values have a low-rank update each, which starts as nothing.
-/// A slope is that of the loss by the updates with all states held fixed: through the row's own query, key and value,
-/// and through keys and values of every position before it, which the present updates make, too. Nothing is held
+/// A gradient is that of the loss by the updates with all states held fixed: through the row's own query, key and
+/// value, and through keys and values of every position before it, which the present updates make, too. Nothing is held
 /// constant but the states, which are the verifier's.
 /// The updates lie in an array of somebody else's, from `offset` on.
-template <HeadBase Base>
+template <WeightMatrix Base>
 class draft_attention {
  public:
     using scalar = typename Base::scalar;
-    using numbers = vector<scalar>;
-    using samples = columns<scalar>;
+    using parameter_vector = vector<scalar>;
+    using batch_type = columns<scalar>;
     using projection = updated_projection<Base>;
 
     /// What backward needs of a forward.
     struct pass {
         typename projection::pass query, key, value;
-        samples queries, keys, values;  ///< queries and keys turned to their positions
-        std::vector<samples> weights;   ///< of each row: positions by heads of queries
+        batch_type queries, keys, values;  ///< queries and keys turned to their positions
+        std::vector<batch_type> weights;   ///< of each row: positions by heads of queries
         std::vector<attending_row> rows;
-        samples attended;
+        batch_type attended;
     };
 
     /// Keys and values of a text, position by position.
@@ -92,17 +92,17 @@ class draft_attention {
     }
 
     /// As they are at first: `from_rank` is 0.
-    void begin(numbers& values, std::uint64_t seed) const {
+    void begin(parameter_vector& values, std::uint64_t seed) const {
         begin_updates(values, seed, 16, {&query_, &key_, &value_});  // streams before are a draft_layer's
     }
 
     /// `states`: of all texts, a column each; `positions` of each in its text.
-    pass forward(const numbers& values, const samples& states, std::span<const std::size_t> positions,
+    pass forward(const parameter_vector& values, const batch_type& states, std::span<const std::size_t> positions,
                  std::span<const attending_row> rows) const {
         pass made;
         made.rows.assign(rows.begin(), rows.end());
-        samples in = normed_of(states);
-        samples own(in.rows(), detail::index(rows.size()));
+        batch_type in = normalised_of(states);
+        batch_type own(in.rows(), detail::index(rows.size()));
         std::vector<std::size_t> at;
         for (std::size_t i = 0; i < rows.size(); ++i) {
             own.col(detail::index(i)) = in.col(detail::index(rows[i].own));
@@ -123,36 +123,37 @@ class draft_attention {
         return made;
     }
 
-    /// Writes the slope of a loss by the updates, given that by what each row attended to.
-    void backward(const numbers& values, const pass& made, const samples& by_attended, numbers& slope) const {
-        samples by_query = samples::Zero(made.queries.rows(), made.queries.cols());
-        samples by_key = samples::Zero(made.keys.rows(), made.keys.cols());
-        samples by_value = samples::Zero(made.values.rows(), made.values.cols());
+    /// Writes the gradient of a loss by the updates, given that by what each row attended to.
+    void backward(const parameter_vector& values, const pass& made, const batch_type& grad_attended,
+                  parameter_vector& gradient) const {
+        batch_type grad_query = batch_type::Zero(made.queries.rows(), made.queries.cols());
+        batch_type grad_key = batch_type::Zero(made.keys.rows(), made.keys.cols());
+        batch_type grad_value = batch_type::Zero(made.values.rows(), made.values.cols());
         std::vector<std::size_t> at, positions(static_cast<std::size_t>(made.keys.cols()));
         for (std::size_t i = 0; i < made.rows.size(); ++i) {
             const auto first = detail::index(made.rows[i].first), row = detail::index(i);
-            const samples& weights = made.weights[i];
+            const batch_type& weights = made.weights[i];
             at.push_back(made.rows[i].own - made.rows[i].first);
             for (std::size_t k = 0; k <= at.back(); ++k) positions[made.rows[i].first + k] = k;
             for (std::size_t head = 0; head < heads(); ++head) {
                 const auto q = detail::index(head * head_size_), size = detail::index(head_size_);
                 const auto k = detail::index(key_head(head) * head_size_);
                 const auto weight = weights.col(detail::index(head));
-                const auto by = by_attended.col(row).segment(q, size);
-                numbers by_score = made.values.block(k, first, size, weight.size()).transpose() * by;
-                by_value.block(k, first, size, weight.size()).noalias() += by * weight.transpose();
-                by_score = scale() * weight.array() * (by_score.array() - weight.dot(by_score));
-                by_query.col(row).segment(q, size).noalias() +=
-                    made.keys.block(k, first, size, weight.size()) * by_score;
-                by_key.block(k, first, size, weight.size()).noalias() +=
-                    made.queries.col(row).segment(q, size) * by_score.transpose();
+                const auto by = grad_attended.col(row).segment(q, size);
+                parameter_vector grad_score = made.values.block(k, first, size, weight.size()).transpose() * by;
+                grad_value.block(k, first, size, weight.size()).noalias() += by * weight.transpose();
+                grad_score = scale() * weight.array() * (grad_score.array() - weight.dot(grad_score));
+                grad_query.col(row).segment(q, size).noalias() +=
+                    made.keys.block(k, first, size, weight.size()) * grad_score;
+                grad_key.block(k, first, size, weight.size()).noalias() +=
+                    made.queries.col(row).segment(q, size) * grad_score.transpose();
             }
         }
-        turn(by_query, at, -1);
-        turn(by_key, positions, -1);
-        query_.back(values, made.query, by_query, slope);
-        key_.back(values, made.key, by_key, slope);
-        value_.back(values, made.value, by_value, slope);
+        turn(grad_query, at, -1);
+        turn(grad_key, positions, -1);
+        query_.back(values, made.query, grad_query, gradient);
+        key_.back(values, made.key, grad_key, gradient);
+        value_.back(values, made.value, grad_value, gradient);
     }
 
     std::size_t length(const sequence& of) const { return of.states.size() / width(); }
@@ -161,25 +162,26 @@ class draft_attention {
         for (auto* each : {&of.fixed_keys, &of.fixed_values, &of.keys, &of.values}) each->resize(length * key_size());
     }
     /// States of whole positions, in order. `made_by` names `values`, by which all keys and values then are.
-    void append(const numbers& values, std::uint64_t made_by, sequence& to, std::span<const float> states) const {
+    void append(const parameter_vector& values, std::uint64_t made_by, sequence& to,
+                std::span<const float> states) const {
         renew(values, made_by, to);
         const std::size_t first = length(to);
         to.states.insert(to.states.end(), states.begin(), states.end());
-        const samples in = normed_from(to, first);
+        const batch_type in = normalised_from(to, first);
         store(key_.base.product(in), to.fixed_keys);
         store(value_.base.product(in), to.fixed_values);
         write(values, to, first);
     }
-    /// What the last position attends to, and then the state that it entered with: the tap of a draft_layer.
-    samples tap(const numbers& values, std::uint64_t made_by, sequence& of) const {
+    /// What the last position attends to, and then the state that it entered with: the layer input of a draft_layer.
+    batch_type layer_input(const parameter_vector& values, std::uint64_t made_by, sequence& of) const {
         renew(values, made_by, of);
         const std::size_t count = length(of);
         if (count == 0) detail::fail("draft_attention: a sequence without positions attends to nothing");
         typename projection::pass unused;
-        samples query = query_.forward(values, normed_from(of, count - 1), unused), weights;
+        batch_type query = query_.forward(values, normalised_from(of, count - 1), unused), weights;
         const std::size_t at[] = {count - 1};
         turn(query, at, 1);
-        samples made(detail::index(attended() + width()), 1);
+        batch_type made(detail::index(attended() + width()), 1);
         attend(query.col(0), of_keys(of.keys), of_keys(of.values), made.topRows(query.rows()).col(0), weights);
         made.bottomRows(detail::index(width())) = states_from(of, count - 1);
         return made;
@@ -190,26 +192,28 @@ class draft_attention {
     std::size_t key_head(std::size_t head) const { return head / (attended() / key_size()); }
     scalar scale() const { return static_cast<scalar>(1 / std::sqrt(static_cast<double>(head_size_))); }
 
-    samples normed_of(const samples& states) const {
-        samples made = normed<scalar>(states, norm_kind::rms, epsilon_).unit;
+    batch_type normalised_of(const batch_type& states) const {
+        batch_type made = state_norm<scalar>(states, norm_kind::rms, epsilon_).unit;
         made.array().colwise() *= norm_weight_.array();
         return made;
     }
-    samples states_from(const sequence& of, std::size_t first) const {
+    batch_type states_from(const sequence& of, std::size_t first) const {
         const Eigen::Map<const columns<float>> all(of.states.data(), detail::index(width()), detail::index(length(of)));
         return all.rightCols(detail::index(length(of) - first)).template cast<scalar>();
     }
-    samples normed_from(const sequence& of, std::size_t first) const { return normed_of(states_from(of, first)); }
-    auto of_keys(const std::vector<scalar>& numbers_of) const {
-        return Eigen::Map<const samples>(numbers_of.data(), detail::index(key_size()),
-                                         detail::index(numbers_of.size() / key_size()));
+    batch_type normalised_from(const sequence& of, std::size_t first) const {
+        return normalised_of(states_from(of, first));
     }
-    static void store(const samples& from, std::vector<scalar>& to) {
+    auto of_keys(const std::vector<scalar>& numbers_of) const {
+        return Eigen::Map<const batch_type>(numbers_of.data(), detail::index(key_size()),
+                                            detail::index(numbers_of.size() / key_size()));
+    }
+    static void store(const batch_type& from, std::vector<scalar>& to) {
         to.insert(to.end(), from.data(), from.data() + from.size());
     }
 
     /// Keys and values by other updates are made anew.
-    void renew(const numbers& values, std::uint64_t made_by, sequence& of) const {
+    void renew(const parameter_vector& values, std::uint64_t made_by, sequence& of) const {
         if (of.made_by == made_by) return;
         of.made_by = made_by;
         of.keys.clear();
@@ -217,14 +221,14 @@ class draft_attention {
         if (!of.states.empty()) write(values, of, 0);
     }
     /// Keys and values from position `first` on, of those without updates.
-    void write(const numbers& values, sequence& of, std::size_t first) const {
-        const samples in = normed_from(of, first);
+    void write(const parameter_vector& values, sequence& of, std::size_t first) const {
+        const batch_type in = normalised_from(of, first);
         const auto updated = [&](const projection& by, const std::vector<scalar>& fixed) {
-            samples made = of_keys(fixed).rightCols(in.cols());
+            batch_type made = of_keys(fixed).rightCols(in.cols());
             made.noalias() += matrix_of(values, by.from_rank) * (matrix_of(values, by.to_rank) * in);
             return made;
         };
-        samples keys = updated(key_, of.fixed_keys);
+        batch_type keys = updated(key_, of.fixed_keys);
         std::vector<std::size_t> positions;
         for (std::size_t at = first; at < length(of); ++at) positions.push_back(at);
         turn(keys, positions, 1);
@@ -233,7 +237,7 @@ class draft_attention {
     }
 
     /// `way`: 1, or -1 for back.
-    void turn(samples& of, std::span<const std::size_t> positions, double way) const {
+    void turn(batch_type& of, std::span<const std::size_t> positions, double way) const {
         for (Eigen::Index column = 0; column < of.cols(); ++column) {
             const auto position = static_cast<double>(positions[static_cast<std::size_t>(column)]);
             for (std::size_t pair = 0; pair < frequencies_.size(); ++pair) {
@@ -250,7 +254,7 @@ class draft_attention {
     }
 
     template <class Query, class Keys, class Out>
-    void attend(const Query& query, const Keys& keys, const Keys& values, Out&& out, samples& weights) const {
+    void attend(const Query& query, const Keys& keys, const Keys& values, Out&& out, batch_type& weights) const {
         const auto size = detail::index(head_size_);
         weights.resize(keys.cols(), detail::index(heads()));
         for (std::size_t head = 0; head < heads(); ++head) {
@@ -286,7 +290,7 @@ class draft_attention {
     projection query_, key_, value_;
     std::size_t head_size_;
     std::vector<double> frequencies_;
-    numbers norm_weight_;
+    parameter_vector norm_weight_;
     double epsilon_;
     update_layout layout_;
 };

@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "augur/train/head_base.hpp"
 #include "augur/train/heads_options.hpp"
 #include "augur/train/matrix.hpp"
-#include "augur/train/teachable.hpp"
+#include "augur/train/trainable.hpp"
+#include "augur/train/weight_matrix.hpp"
 #include "augur/types/error.hpp"
 #include "augur/types/scores.hpp"
 #include "augur/types/token.hpp"
@@ -22,19 +22,19 @@ namespace augur::train {
 
 /// Head i: z = Base (h + silu(W_i x + b_i)), h being the target's last hidden state and x the same, for Hydra's
 /// followed by embeddings. W_i and b_i are learned, and start as 0: each head then says what the target's own says of
-/// h. Models augur::DraftHeads and Teachable. Copies share the base. The numbers change through assign and swap alone;
-/// nobody may be in row() then.
+/// h. Models augur::DraftHeads and Trainable. Copies share the base. The parameters change through assign and swap
+/// alone; nobody may be in row() then.
 /// Effect on what is decoded: none; a criterion judges what is drafted.
 /// Cost: row(), a product of W_i and one of the base with one state, and their storage; forward() with as many;
 /// backward() two more of that kind.
 /// Source: Cai et al. 2024, Medusa; Ankner et al. 2024, Hydra.
-template <HeadBase Base>
-class draft_heads : public head_on_base<Base> {
-    using base_class = head_on_base<Base>;
+template <WeightMatrix Base>
+class draft_heads : public head_on_weight_matrix<Base> {
+    using base_class = head_on_weight_matrix<Base>;
 
  public:
-    using typename base_class::numbers;
-    using typename base_class::samples;
+    using typename base_class::batch_type;
+    using typename base_class::parameter_vector;
     using typename base_class::scalar;
     using options_type = heads_options;
     /// Fills the embedding of a token: as many numbers as a state has.
@@ -47,10 +47,10 @@ class draft_heads : public head_on_base<Base> {
     struct pass {
         struct part {
             std::vector<std::size_t> rows;  ///< of the batch, that one head guesses
-            samples inputs, before;         ///< x, and W x + b
+            batch_type inputs, before;      ///< x, and W x + b
         };
         std::vector<part> parts;
-        samples out, logits;
+        batch_type out, logits;
     };
 
     /// Throws where the base's rows are not those of the tokens, there is no head or a norm, or Hydra's have no
@@ -59,11 +59,11 @@ class draft_heads : public head_on_base<Base> {
         : base_class("draft_heads", std::move(base), place),
           options_(chosen),
           embedding_(std::move(embedding)),
-          layout_(chosen, base_.width()) {
+          layout_(chosen, weight_matrix_.width()) {
         if (!place.norm_weight.empty()) {
             detail::fail("draft_heads: a norm of ", place.norm_weight.size(), " weights; their states are normed");
         }
-        values_ = numbers::Zero(detail::index(layout_.size));
+        values_ = parameter_vector::Zero(detail::index(layout_.size));
         if (chosen.see_tokens && !embedding_) detail::fail("draft_heads: they see tokens, but there is no embedding");
     }
 
@@ -75,13 +75,13 @@ class draft_heads : public head_on_base<Base> {
     const std::vector<head_block>& blocks() const { return layout_.all; }
     workspace_type make_workspace() const { return {}; }
 
-    void assign(const numbers& values) {
+    void assign(const parameter_vector& values) {
         if (values.size() != values_.size()) {
             detail::fail("draft_heads: they have ", values_.size(), " parameters, not ", values.size());
         }
         values_ = values;
     }
-    /// The numbers of two of one kind change places, at no cost.
+    /// Swaps the parameters of two of one kind, at no cost.
     void swap(draft_heads& other) {
         if (other.options_ != options_ || other.values_.size() != values_.size()) {
             detail::fail("draft_heads: cannot swap ", options_.heads, " heads with ", values_.size(),
@@ -93,9 +93,9 @@ class draft_heads : public head_on_base<Base> {
     /// Logits of the whole vocabulary of what follows `after`, by this head; -infinity for a token without a class.
     logit_row row(workspace_type& workspace, std::span<const float> state, std::span<const token> after,
                   std::size_t head) const {
-        if (state.size() != base_.width() || after.size() != head + 1) {
-            detail::fail("draft_heads: head ", head, " reads a state of ", base_.width(), " numbers and ", head + 1,
-                         " tokens, not ", state.size(), " and ", after.size());
+        if (state.size() != weight_matrix_.width() || after.size() != head + 1) {
+            detail::fail("draft_heads: head ", head, " reads a state of ", weight_matrix_.width(), " numbers and ",
+                         head + 1, " tokens, not ", state.size(), " and ", after.size());
         }
         asked_rows asked{{head}, std::vector<token>(context_size(), no_token)};
         std::copy_n(after.begin(), std::min(after.size(), context_size()), asked.after.begin());
@@ -105,7 +105,7 @@ class draft_heads : public head_on_base<Base> {
     }
 
     /// Of states, a column each, by the heads asked: logits of the classes, a column each.
-    pass forward(const samples& states, const asked_rows& asked) const {
+    pass forward(const batch_type& states, const asked_rows& asked) const {
         check(states, asked);
         pass made;
         made.out = states;
@@ -122,41 +122,41 @@ class draft_heads : public head_on_base<Base> {
                 made.out.col(detail::index(part.rows[i])).array() += x / (1 + (-x).exp());
             }
         }
-        made.logits = base_.product(made.out);
+        made.logits = weight_matrix_.product(made.out);
         return made;
     }
 
-    /// The slope of a loss by each learned number, given that by each logit.
-    numbers backward(const pass& made, const samples& by_logit) const {
-        numbers slope = numbers::Zero(values_.size());
-        const samples by_out = base_.transposed(by_logit);
+    /// The gradient of a loss by each parameter, given that by each logit.
+    parameter_vector backward(const pass& made, const batch_type& grad_logits) const {
+        parameter_vector gradient = parameter_vector::Zero(values_.size());
+        const batch_type grad_output = weight_matrix_.transposed(grad_logits);
         for (std::size_t head = 0; head < options_.heads; ++head) {
             const auto& part = made.parts[head];
             if (part.rows.empty()) continue;
-            samples by_before(by_out.rows(), part.before.cols());
+            batch_type grad_before(grad_output.rows(), part.before.cols());
             for (std::size_t i = 0; i < part.rows.size(); ++i) {
                 const auto x = part.before.col(detail::index(i)).array();
                 const auto gate = (1 / (1 + (-x).exp())).eval();
-                by_before.col(detail::index(i)) =
-                    by_out.col(detail::index(part.rows[i])).array() * gate * (1 + x * (1 - gate));
+                grad_before.col(detail::index(i)) =
+                    grad_output.col(detail::index(part.rows[i])).array() * gate * (1 + x * (1 - gate));
             }
-            train::matrix_of(slope, layout_.weights[head]).noalias() = by_before * part.inputs.transpose();
-            train::block(slope, layout_.biases[head]) = by_before.rowwise().sum();
+            train::matrix_of(gradient, layout_.weights[head]).noalias() = grad_before * part.inputs.transpose();
+            train::block(gradient, layout_.biases[head]) = grad_before.rowwise().sum();
         }
-        return slope;
+        return gradient;
     }
 
  private:
-    using base_class::base_;
     using base_class::values_;
     using base_class::vocabulary_;
+    using base_class::weight_matrix_;
 
-    void check(const samples& states, const asked_rows& asked) const {
+    void check(const batch_type& states, const asked_rows& asked) const {
         const auto rows = static_cast<std::size_t>(states.cols());
-        if (static_cast<std::size_t>(states.rows()) != base_.width() || asked.heads.size() != rows ||
+        if (static_cast<std::size_t>(states.rows()) != weight_matrix_.width() || asked.heads.size() != rows ||
             asked.after.size() != rows * context_size()) {
             detail::fail("draft_heads: ", rows, " states of ", states.rows(), " numbers, ", asked.heads.size(),
-                         " heads and ", asked.after.size(), " tokens; a row has a state of ", base_.width(),
+                         " heads and ", asked.after.size(), " tokens; a row has a state of ", weight_matrix_.width(),
                          ", a head and ", context_size(), " tokens");
         }
         for (const std::size_t head : asked.heads) {
@@ -165,10 +165,10 @@ class draft_heads : public head_on_base<Base> {
     }
 
     /// States of these rows, with the embeddings of the tokens after them that the head reads.
-    samples inputs_of(std::size_t head, const samples& states, const asked_rows& asked,
-                      const std::vector<std::size_t>& rows) const {
-        const std::size_t width = base_.width();
-        samples in(detail::index(options_.inputs_of(head) * width), detail::index(rows.size()));
+    batch_type inputs_of(std::size_t head, const batch_type& states, const asked_rows& asked,
+                         const std::vector<std::size_t>& rows) const {
+        const std::size_t width = weight_matrix_.width();
+        batch_type in(detail::index(options_.inputs_of(head) * width), detail::index(rows.size()));
         for (std::size_t i = 0; i < rows.size(); ++i) {
             scalar* const column = in.col(detail::index(i)).data();
             std::copy_n(states.col(detail::index(rows[i])).data(), width, column);

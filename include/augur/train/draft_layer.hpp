@@ -8,40 +8,40 @@
 #include <span>
 #include <utility>
 
-#include "augur/train/head_base.hpp"
 #include "augur/train/matrix.hpp"
-#include "augur/train/normed.hpp"
+#include "augur/train/state_norm.hpp"
 #include "augur/train/updated_projection.hpp"
+#include "augur/train/weight_matrix.hpp"
 #include "augur/types/error.hpp"
 
 namespace augur::train {
 
 /// A layer's matrices, outputs by inputs, and the weights of the norm before its feed-forward part; ones where none.
-template <HeadBase Base>
+template <WeightMatrix Base>
 struct layer_projections {
     Base attention_output, gate, up, down;
     std::span<const float> norm_weight{};
 };
 
-/// From taps (TappedModel), a column each, to states after the layer: what it attended to, through its output
-/// projection, added to the state that entered it; then its feed-forward part. Of these four projections each has a
-/// low-rank update, which starts as nothing; queries, keys and values have none, so that they, and with them all that
-/// is cached, are the verifier's.
+/// From layer inputs (LayerInputModel), a column each, to states after the layer: what it attended to, through its
+/// output projection, added to the state that entered it; then its feed-forward part. Of these four projections each
+/// has a low-rank update, which starts as nothing; queries, keys and values have none, so that they, and with them all
+/// that is cached, are the verifier's.
 /// The updates lie in an array of somebody else's, from `offset` on.
-template <HeadBase Base>
+template <WeightMatrix Base>
 class draft_layer {
  public:
     using scalar = typename Base::scalar;
-    using numbers = vector<scalar>;
-    using samples = columns<scalar>;
+    using parameter_vector = vector<scalar>;
+    using batch_type = columns<scalar>;
     using projection = updated_projection<Base>;
 
     /// What backward needs of a forward.
     struct pass {
         typename projection::pass attention_output, gate, up, down;
-        train::normed<scalar> unit;
-        samples gated, slope_of_gate, raised;  ///< silu(g), its slope, and what it is multiplied by
-        samples state;                         ///< after the layer
+        train::state_norm<scalar> unit;
+        batch_type gated, gate_derivative, raised;  ///< silu(g), its gradient, and what it is multiplied by
+        batch_type state;                           ///< after the layer
     };
 
     /// Throws where the matrices do not fit each other, or the rank none of them.
@@ -62,7 +62,7 @@ class draft_layer {
 
     std::size_t width() const { return attention_output_.base.classes(); }
     std::size_t attended() const { return attention_output_.base.width(); }
-    std::size_t tap_size() const { return attended() + width(); }
+    std::size_t layer_input_size() const { return attended() + width(); }
     /// Numbers that are learned.
     std::size_t size() const { return layout_.size(); }
     std::array<head_block, 8> blocks() const {
@@ -77,41 +77,42 @@ class draft_layer {
     }
 
     /// As they are at first: `from_rank` is 0.
-    void begin(numbers& values, std::uint64_t seed) const {
+    void begin(parameter_vector& values, std::uint64_t seed) const {
         begin_updates(values, seed, 0, {&attention_output_, &gate_, &up_, &down_});
     }
 
-    pass forward(const numbers& values, const samples& taps) const {
+    pass forward(const parameter_vector& values, const batch_type& layer_inputs) const {
         pass made;
-        made.state = taps.bottomRows(detail::index(width()));
-        made.state += attention_output_.forward(values, taps.topRows(detail::index(attended())), made.attention_output);
+        made.state = layer_inputs.bottomRows(detail::index(width()));
+        made.state +=
+            attention_output_.forward(values, layer_inputs.topRows(detail::index(attended())), made.attention_output);
         made.unit = {made.state, norm_kind::rms, epsilon_};
-        samples normed = made.unit.unit;
-        normed.array().colwise() *= norm_weight_.array();
-        const samples g = gate_.forward(values, normed, made.gate);
-        made.raised = up_.forward(values, std::move(normed), made.up);
-        const samples share = (1 + (-g.array()).exp()).inverse();
+        batch_type normalised = made.unit.unit;
+        normalised.array().colwise() *= norm_weight_.array();
+        const batch_type g = gate_.forward(values, normalised, made.gate);
+        made.raised = up_.forward(values, std::move(normalised), made.up);
+        const batch_type share = (1 + (-g.array()).exp()).inverse();
         made.gated = g.cwiseProduct(share);
-        made.slope_of_gate = share.array() * (1 + g.array() * (1 - share.array()));
+        made.gate_derivative = share.array() * (1 + g.array() * (1 - share.array()));
         made.state += down_.forward(values, made.gated.cwiseProduct(made.raised), made.down);
         return made;
     }
 
-    /// Writes the slope of a loss by the updates, given that by each state after the layer. Where `by_attended` is
+    /// Writes the gradient of a loss by the updates, given that by each state after the layer. Where `grad_attended` is
     /// given, by what was attended to, too.
-    void backward(const numbers& values, const pass& made, const samples& by_state, numbers& slope,
-                  samples* by_attended = nullptr) const {
-        const samples by_inner = down_.back_to_input(values, made.down, by_state, slope);
-        const samples by_raised = by_inner.cwiseProduct(made.gated);
-        const samples by_gate = by_inner.cwiseProduct(made.raised).cwiseProduct(made.slope_of_gate);
-        samples by_normed = up_.back_to_input(values, made.up, by_raised, slope);
-        by_normed += gate_.back_to_input(values, made.gate, by_gate, slope);
-        by_normed.array().colwise() *= norm_weight_.array();
-        const samples by_middle = by_state + made.unit.back(by_normed, norm_kind::rms);
-        if (by_attended == nullptr) {
-            attention_output_.back(values, made.attention_output, by_middle, slope);
+    void backward(const parameter_vector& values, const pass& made, const batch_type& grad_state,
+                  parameter_vector& gradient, batch_type* grad_attended = nullptr) const {
+        const batch_type grad_inner = down_.back_to_input(values, made.down, grad_state, gradient);
+        const batch_type grad_raised = grad_inner.cwiseProduct(made.gated);
+        const batch_type grad_gate = grad_inner.cwiseProduct(made.raised).cwiseProduct(made.gate_derivative);
+        batch_type grad_normalised = up_.back_to_input(values, made.up, grad_raised, gradient);
+        grad_normalised += gate_.back_to_input(values, made.gate, grad_gate, gradient);
+        grad_normalised.array().colwise() *= norm_weight_.array();
+        const batch_type grad_middle = grad_state + made.unit.backward(grad_normalised, norm_kind::rms);
+        if (grad_attended == nullptr) {
+            attention_output_.back(values, made.attention_output, grad_middle, gradient);
         } else {
-            *by_attended = attention_output_.back_to_input(values, made.attention_output, by_middle, slope);
+            *grad_attended = attention_output_.back_to_input(values, made.attention_output, grad_middle, gradient);
         }
     }
 
@@ -132,7 +133,7 @@ class draft_layer {
         }
     }
     projection attention_output_, gate_, up_, down_;
-    numbers norm_weight_;
+    parameter_vector norm_weight_;
     double epsilon_;
     update_layout layout_;
 };

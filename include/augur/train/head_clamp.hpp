@@ -15,7 +15,7 @@ template <class H>
 concept CanBeClamped = requires(const H& head) {
     { head.options().clamp } -> std::convertible_to<double>;
     { head.layout() } -> std::convertible_to<const head_layout&>;
-    head.base().row_squares();
+    head.weight_matrix().row_squares();
 };
 
 /// Of W_exit = W + update: |W|^2, the scalar product of both, and |update|^2. A full matrix is all update.
@@ -37,9 +37,9 @@ head_norms norms_of(const Head& head, double base_square) {
     head_norms found{base_square, 0, 0};
     if (layout.up.size() == 0) return found;
     const columns<scalar> up = matrix_of(head.values(), layout.up);
-    const columns<scalar> outer = head.options().update == update_kind::state ? head.base().product(up) : up;
+    const columns<scalar> outer = head.options().update == update_kind::state ? head.weight_matrix().product(up) : up;
     const matrix<scalar> down = matrix_of(head.values(), layout.down);
-    const columns<scalar> crossed = head.base().product(down.transpose());
+    const columns<scalar> crossed = head.weight_matrix().product(down.transpose());
     found.mixed = static_cast<double>(outer.cwiseProduct(crossed).sum());
     found.update = static_cast<double>((outer.transpose() * outer).cwiseProduct(down * down.transpose()).sum());
     return found;

@@ -58,7 +58,7 @@ struct attending_options : head_options {
     friend bool operator==(const attending_options&, const attending_options&) = default;
 };
 
-/// All that is learned is one array of numbers, in these blocks. Blocks that are not there are empty.
+/// All parameters are one array, in these blocks. Blocks that are not there are empty.
 struct head_layout {
     head_block norm_weight, norm_bias, up, down, full, gain, scale, bias;
     std::size_t size = 0;

@@ -17,7 +17,7 @@ namespace augur::train {
 
 /// Shows a trainer what each head should have said, in every round of one session: `decode::step(scheme, s, {},
 /// train::heads_watcher(online, s.drafter_state))`. The target must show hidden states; whoever drafts, in chains or in
-/// trees. Every committed token teaches each head that looks so far ahead: from the state from which it had to be
+/// trees. Every committed token trains each head that looks so far ahead: from the state from which it had to be
 /// guessed, by the verifier's row. Where this round's draft began at that state, the sample has the token that was
 /// drafted, and what became of it; of siblings that were all rejected the first.
 /// Cost: one sample a head for each committed token; the row is read once.
@@ -39,7 +39,7 @@ class heads_watcher {
         const auto& took = view.seconds;
         const double seconds = took.draft + took.verify + took.accept + took.other;
         if (online_->affords(seconds)) {
-            for (std::size_t i = 0; i < view.committed.size(); ++i) teach(view, i);
+            for (std::size_t i = 0; i < view.committed.size(); ++i) add_example(view, i);
         }
         forget();
         online_->committed(view.committed.size(), seconds);
@@ -65,7 +65,7 @@ class heads_watcher {
     }
 
     /// All heads, by the i-th token that the round committed.
-    void teach(const auto& view, std::size_t i) {
+    void add_example(const auto& view, std::size_t i) {
         const std::size_t position = view.length_before + i;
         const auto text = view.prefix.tokens();
         const auto row = view.rows[i == 0 ? 0 : 1 + view.decided.node(i - 1)];

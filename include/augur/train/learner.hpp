@@ -11,11 +11,11 @@
 #include "augur/train/adam_w.hpp"
 #include "augur/train/diagnostics.hpp"
 #include "augur/train/head_clamp.hpp"
-#include "augur/train/lesson.hpp"
 #include "augur/train/losses.hpp"
 #include "augur/train/matrix.hpp"
 #include "augur/train/replay.hpp"
-#include "augur/train/teachable.hpp"
+#include "augur/train/trainable.hpp"
+#include "augur/train/training_example.hpp"
 #include "augur/types/error.hpp"
 
 namespace augur::train {
@@ -23,38 +23,38 @@ namespace augur::train {
 template <class Scalar>
 struct batch {
     columns<Scalar> states;  ///< one a column
-    std::vector<lesson<Scalar>> lessons;
+    std::vector<training_example<Scalar>> examples;
     double spread = 0;  ///< of the verifier's logits, mean standard deviation
     asked_rows asked{};
 };
 
-/// What these slots teach at a temperature of the teacher.
+/// The training examples of these slots at a temperature of the teacher.
 template <class Scalar>
 batch<Scalar> batch_of(const replay& from, std::span<const std::size_t> slots, const class_index& index,
                        double temperature) {
     batch<Scalar> made;
     made.states.resize(detail::index(from.width()), detail::index(slots.size()));
-    made.lessons.resize(slots.size());
+    made.examples.resize(slots.size());
     for (std::size_t i = 0; i < slots.size(); ++i) {
         const kept_sample of = from[slots[i]];
         made.states.col(detail::index(i)) =
             Eigen::Map<const vector<float>>(of.hidden.data(), detail::index(of.hidden.size())).template cast<Scalar>();
-        teach(of.row, index, temperature, made.lessons[i]);
+        fill_example(of.row, index, temperature, made.examples[i]);
         made.asked.heads.push_back(of.head);
         made.asked.after.insert(made.asked.after.end(), of.after.begin(), of.after.end());
-        made.lessons[i].drafted = index(of.drafted);
-        made.lessons[i].bit = of.bit;
+        made.examples[i].drafted = index(of.drafted);
+        made.examples[i].bit = of.bit;
         made.spread += static_cast<double>(of.spread) / static_cast<double>(slots.size());
     }
     return made;
 }
 
-/// REINFORCE is unbiased of what the present head has drawn, the newest `drawn` of the ring: others teach by their
+/// REINFORCE is unbiased of what the present head has drawn, the newest `drawn` of the ring: others train by their
 /// rows.
 template <class Scalar>
 void forget_bits(const replay& from, std::span<const std::size_t> slots, std::size_t drawn, batch<Scalar>& made) {
     for (std::size_t i = 0; i < slots.size(); ++i) {
-        if (from.age(slots[i]) >= drawn) made.lessons[i].bit = accept_bit::unknown;
+        if (from.age(slots[i]) >= drawn) made.examples[i].bit = accept_bit::unknown;
     }
 }
 
@@ -62,7 +62,7 @@ void forget_bits(const replay& from, std::span<const std::size_t> slots, std::si
 /// equal batches, equal heads. `t` of the schedule is the number of steps that were applied.
 /// Cost: of one update, two products of the base with the batch where the norm or the state's update are learned, else
 /// one; and an exit norm after every `norm_every` updates.
-template <Teachable Head>
+template <Trainable Head>
 class learner {
  public:
     using head_type = Head;
@@ -73,7 +73,8 @@ class learner {
         : head_(std::move(head)), losses_(losses), optimizer_(static_cast<std::size_t>(head_.values().size()), steps) {
         losses.check();
         if (head_.values().size() == 0) detail::fail("learner: this head has no trainable parameter");
-        if constexpr (CanBeClamped<Head>) base_square_ = head_.base().row_squares().template cast<double>().sum();
+        if constexpr (CanBeClamped<Head>)
+            base_square_ = head_.weight_matrix().row_squares().template cast<double>().sum();
         // What a base prepares for its first products is prepared here: it is no part of what an update takes.
         const auto first = head_.forward(columns<scalar>::Zero(detail::index(head_.hidden_size()), 1),
                                          {{0}, std::vector<token>(head_.context_size())});
@@ -87,25 +88,26 @@ class learner {
     /// For what is not of this batch, 0.
     const diagnostics& last() const { return last_; }
 
-    /// `baseline`: b of REINFORCE. Returns false where the slope was dropped: head and moments are as before, and so is
-    /// everything where it throws. `copy`, if there is one, becomes a copy of the head after it, if it was applied.
+    /// `baseline`: b of REINFORCE. Returns false where the gradient was dropped: head and moments are as before, and so
+    /// is everything where it throws. `copy`, if there is one, becomes a copy of the head after it, if it was applied.
     bool update(const batch<scalar>& of, double baseline, std::optional<head_type>* copy = nullptr) {
-        const std::size_t t = updates(), count = of.lessons.size();
+        const std::size_t t = updates(), count = of.examples.size();
         if (count == 0 || of.states.cols() != detail::index(count)) {
             detail::fail("learner: a batch of ", of.states.cols(), " states and ", count, " training examples");
         }
         const auto made = head_.forward(of.states, of.asked);
-        columns<scalar> slopes(made.logits.rows(), made.logits.cols());
+        columns<scalar> gradients(made.logits.rows(), made.logits.cols());
         train::losses<scalar> judge(losses_, t, baseline);
         diagnostics found;
         for (std::size_t i = 0; i < count; ++i) {
             const auto at = detail::index(i);
-            add(found, judge(made.logits.col(at), of.lessons[i], slopes.col(at)), made.logits.col(at), of.lessons[i]);
+            add(found, judge(made.logits.col(at), of.examples[i], gradients.col(at)), made.logits.col(at),
+                of.examples[i]);
         }
         const double share = 1 / static_cast<double>(count);
-        slopes *= static_cast<scalar>(share);
+        gradients *= static_cast<scalar>(share);
         scale(found, share);
-        const bool applied = optimizer_.prepare(head_.values(), head_.backward(made, slopes), head_.blocks());
+        const bool applied = optimizer_.prepare(head_.values(), head_.backward(made, gradients), head_.blocks());
         head_type next = head_;
         if (applied) {
             next.assign(optimizer_.prepared());
@@ -114,7 +116,7 @@ class learner {
         }
         const std::size_t after = t + (applied ? 1 : 0);
         found.std_t = of.spread;
-        found.slope_norm = optimizer_.slope_norm();
+        found.gradient_norm = optimizer_.gradient_norm();
         found.exit_norm = after % norm_every == 0 ? exit_norm(next) : last_.exit_norm;
         optimizer_.take(applied);  // from here on nothing fails
         head_.swap(next);
@@ -157,7 +159,8 @@ class learner {
     }
 
     template <class Logits>
-    static void add(diagnostics& to, const loss_values& found, const Logits& logits, const lesson<scalar>& taught) {
+    static void add(diagnostics& to, const loss_values& found, const Logits& logits,
+                    const training_example<scalar>& example) {
         loss_values& sum = to.losses;
         sum.total += found.total;
         sum.policy += found.policy;
@@ -169,7 +172,7 @@ class learner {
         to.std_s += std::sqrt(static_cast<double>((logits.array() - mean).square().mean()));
         Eigen::Index largest = 0;
         logits.maxCoeff(&largest);
-        to.agreement += taught.top == static_cast<std::size_t>(largest) ? 1 : 0;
+        to.agreement += example.top == static_cast<std::size_t>(largest) ? 1 : 0;
     }
     static void scale(diagnostics& of, double by) {
         loss_values& sum = of.losses;

@@ -6,9 +6,9 @@
 #include <cstddef>
 #include <string_view>
 
-#include "augur/train/lesson.hpp"
 #include "augur/train/matrix.hpp"
 #include "augur/train/schedule.hpp"
+#include "augur/train/training_example.hpp"
 #include "augur/types/error.hpp"
 
 namespace augur::train {
@@ -61,7 +61,7 @@ template <class Scalar>
 class losses {
  public:
     using logits = Eigen::Ref<const vector<Scalar>>;
-    using slopes = Eigen::Ref<vector<Scalar>>;
+    using gradient_ref = Eigen::Ref<vector<Scalar>>;
 
     /// `t`: updates before this one. `baseline`: b of REINFORCE.
     losses(const loss_options& chosen, std::size_t t, double baseline = 0)
@@ -71,29 +71,29 @@ class losses {
           entropy_(static_cast<Scalar>(chosen.schedule.entropy)),
           baseline_(static_cast<Scalar>(baseline)) {}
 
-    /// Writes the total's slope by each logit.
-    loss_values operator()(const logits& z, const lesson<Scalar>& taught, slopes slope) {
+    /// Writes the total's gradient by each logit.
+    loss_values operator()(const logits& z, const training_example<Scalar>& example, gradient_ref gradient) {
         const Scalar largest = z.maxCoeff();
         log_draft_ = z.array() - largest;
         log_draft_.array() -= std::log(log_draft_.array().exp().sum());
         draft_ = log_draft_.array().exp();
         loss_values found;
-        slope.setZero();
+        gradient.setZero();
         const Scalar kl =
-            chosen_.divergence == divergence_kind::forward ? forward(taught, slope) : reverse(taught, slope);
+            chosen_.divergence == divergence_kind::forward ? forward(example, gradient) : reverse(example, gradient);
         found.divergence = static_cast<double>(kl);
-        const Scalar policy = add_policy(z, taught, slope);
+        const Scalar policy = add_policy(z, example, gradient);
         found.policy = static_cast<double>(policy);
         Scalar total = (1 - lambda_) * policy + lambda_ * kl;
-        if (taught.top != lesson<Scalar>::none) {
-            const auto v = detail::index(taught.top);
-            add_logarithm(v, anchor_, slope);
+        if (example.top != training_example<Scalar>::none) {
+            const auto v = detail::index(example.top);
+            add_logarithm(v, anchor_, gradient);
             found.anchor = static_cast<double>(-log_draft_[v]);
             found.top_probability = static_cast<double>(draft_[v]);
             total -= anchor_ * log_draft_[v];
         }
         const Scalar entropy = -draft_.dot(log_draft_);
-        slope.array() += entropy_ * draft_.array() * (log_draft_.array() + entropy);
+        gradient.array() += entropy_ * draft_.array() * (log_draft_.array() + entropy);
         found.entropy_nats = static_cast<double>(entropy);
         found.total = static_cast<double>(total - entropy_ * entropy);
         return found;
@@ -103,94 +103,94 @@ class losses {
     static constexpr Scalar least =
         static_cast<Scalar>(1e-30);  ///< what a probability of 0 counts as under a logarithm
 
-    /// The slope of -weight log pi(of).
-    void add_logarithm(Eigen::Index of, Scalar weight, slopes& slope) const {
-        slope += weight * draft_;
-        slope[of] -= weight;
+    /// The gradient of -weight log pi(of).
+    void add_logarithm(Eigen::Index of, Scalar weight, gradient_ref& gradient) const {
+        gradient += weight * draft_;
+        gradient[of] -= weight;
     }
 
     /// The draft's mass on the classes that are not listed, which become marked in `listed_`.
-    Scalar mark(const lesson<Scalar>& taught) {
-        if (taught.whole) return 0;
+    Scalar mark(const training_example<Scalar>& example) {
+        if (example.whole) return 0;
         listed_.setConstant(draft_.size(), false);
-        for (const std::size_t of : taught.classes) listed_[detail::index(of)] = true;
+        for (const std::size_t of : example.classes) listed_[detail::index(of)] = true;
         return listed_.select(Scalar(0), draft_.array()).sum();
     }
-    static Eigen::Index place(const lesson<Scalar>& taught, std::size_t i) {
-        return detail::index(taught.whole ? i : taught.classes[i]);
+    static Eigen::Index place(const training_example<Scalar>& example, std::size_t i) {
+        return detail::index(example.whole ? i : example.classes[i]);
     }
 
-    Scalar forward(const lesson<Scalar>& taught, slopes& slope) {
-        const Scalar tail = mark(taught);
+    Scalar forward(const training_example<Scalar>& example, gradient_ref& gradient) {
+        const Scalar tail = mark(example);
         Scalar value = 0, mass = 0;
-        for (std::size_t i = 0; i < taught.probabilities.size(); ++i) {
-            const Scalar p = taught.probabilities[i];
+        for (std::size_t i = 0; i < example.probabilities.size(); ++i) {
+            const Scalar p = example.probabilities[i];
             if (!(p > 0)) continue;
-            const auto at = place(taught, i);
+            const auto at = place(example, i);
             value += p * (std::log(p) - log_draft_[at]);
             mass += p;
-            slope[at] -= lambda_ * p;
+            gradient[at] -= lambda_ * p;
         }
-        if (tail > 0 && taught.tail > 0) {
-            value += taught.tail * (std::log(taught.tail) - std::log(tail));
-            mass += taught.tail;
-            slope.array() -= listed_.select(Scalar(0), lambda_ * taught.tail / tail * draft_.array());
+        if (tail > 0 && example.tail > 0) {
+            value += example.tail * (std::log(example.tail) - std::log(tail));
+            mass += example.tail;
+            gradient.array() -= listed_.select(Scalar(0), lambda_ * example.tail / tail * draft_.array());
         }
-        slope += lambda_ * mass * draft_;
+        gradient += lambda_ * mass * draft_;
         return value;
     }
 
     /// Each class's log(draft / verifier), of the classes that are not listed that of all of them; their mean is the
     /// divergence.
-    Scalar reverse(const lesson<Scalar>& taught, slopes& slope) {
-        const Scalar tail = mark(taught);
-        ratio_.setConstant(draft_.size(), std::log(std::max(tail, least)) - std::log(std::max(taught.tail, least)));
-        for (std::size_t i = 0; i < taught.probabilities.size(); ++i) {
-            const auto at = place(taught, i);
-            ratio_[at] = log_draft_[at] - std::log(std::max(taught.probabilities[i], least));
+    Scalar reverse(const training_example<Scalar>& example, gradient_ref& gradient) {
+        const Scalar tail = mark(example);
+        ratio_.setConstant(draft_.size(), std::log(std::max(tail, least)) - std::log(std::max(example.tail, least)));
+        for (std::size_t i = 0; i < example.probabilities.size(); ++i) {
+            const auto at = place(example, i);
+            ratio_[at] = log_draft_[at] - std::log(std::max(example.probabilities[i], least));
         }
         const Scalar value = draft_.dot(ratio_);
-        slope.array() += lambda_ * draft_.array() * (ratio_.array() - value);
+        gradient.array() += lambda_ * draft_.array() * (ratio_.array() - value);
         return value;
     }
 
-    Scalar add_policy(const logits& z, const lesson<Scalar>& taught, slopes& slope) const {
+    Scalar add_policy(const logits& z, const training_example<Scalar>& example, gradient_ref& gradient) const {
         if (chosen_.policy == policy_kind::none) return 0;
         const Scalar share = 1 - lambda_;
         if (chosen_.policy == policy_kind::reinforce) {
-            if (taught.drafted == lesson<Scalar>::none || taught.bit == accept_bit::unknown) return 0;
-            const Scalar advantage = (taught.bit == accept_bit::accepted ? Scalar(1) : Scalar(0)) - baseline_;
-            return advantage * add_drawn(z, detail::index(taught.drafted), share * advantage, slope);
+            if (example.drafted == training_example<Scalar>::none || example.bit == accept_bit::unknown) return 0;
+            const Scalar advantage = (example.bit == accept_bit::accepted ? Scalar(1) : Scalar(0)) - baseline_;
+            return advantage * add_drawn(z, detail::index(example.drafted), share * advantage, gradient);
         }
-        if (taught.top == lesson<Scalar>::none) return 0;
-        const auto v = detail::index(taught.top);
+        if (example.top == training_example<Scalar>::none) return 0;
+        const auto v = detail::index(example.top);
         if (chosen_.policy == policy_kind::probability) {
-            slope += share * draft_[v] * draft_;
-            slope[v] -= share * draft_[v];
+            gradient += share * draft_[v] * draft_;
+            gradient[v] -= share * draft_[v];
             return -draft_[v];
         }
         if (chosen_.policy == policy_kind::log_probability) {
-            add_logarithm(v, share, slope);
+            add_logarithm(v, share, gradient);
             return -log_draft_[v];
         }
-        return add_margin(z, v, share, slope);
+        return add_margin(z, v, share, gradient);
     }
 
     /// The same at the temperature that tokens were drawn at; returns -log pi'(of).
-    Scalar add_drawn(const logits& z, Eigen::Index of, Scalar weight, slopes& slope) const {
+    Scalar add_drawn(const logits& z, Eigen::Index of, Scalar weight, gradient_ref& gradient) const {
         const auto temperature = static_cast<Scalar>(chosen_.drawn_at);
         if (temperature == 1) {
-            add_logarithm(of, weight, slope);
+            add_logarithm(of, weight, gradient);
             return -log_draft_[of];
         }
         vector<Scalar> drawn = (z.array() - z.maxCoeff()) / temperature;
         drawn.array() -= std::log(drawn.array().exp().sum());
-        slope.array() += weight / temperature * drawn.array().exp();
-        slope[of] -= weight / temperature;
+        gradient.array() += weight / temperature * drawn.array().exp();
+        gradient[of] -= weight / temperature;
         return -drawn[of];
     }
 
-    Scalar add_margin(const logits& z, Eigen::Index v, Scalar share, slopes& slope) const {
+    Scalar add_margin(const logits& z, Eigen::Index v, Scalar share, gradient_ref& gradient) const {
         Eigen::Index other = v == 0 ? 1 : 0;
         if (z.size() < 2) return 0;
         for (Eigen::Index i = 0; i < z.size(); ++i) {
@@ -198,8 +198,8 @@ class losses {
         }
         const Scalar lacking = static_cast<Scalar>(chosen_.margin) - (z[v] - z[other]);
         if (!(lacking > 0)) return 0;
-        slope[v] -= share;
-        slope[other] += share;
+        gradient[v] -= share;
+        gradient[other] += share;
         return lacking;
     }
 

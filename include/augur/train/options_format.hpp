@@ -13,7 +13,7 @@
 
 namespace augur::train {
 
-/// Define for the options of another Teachable: `kind`, what its files say they are; write(out, options); read(in);
+/// Define for the options of another Trainable: `kind`, what its files say they are; write(out, options); read(in);
 /// and check(there, own, origin), which throws with both values where a head of `own` cannot take the numbers of one of
 /// `there`.
 template <class Options>

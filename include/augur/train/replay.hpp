@@ -16,8 +16,8 @@
 #include "augur/detail/listed.hpp"
 #include "augur/measure/entropy.hpp"
 #include "augur/random/philox.hpp"
-#include "augur/train/lesson.hpp"
 #include "augur/train/matrix.hpp"
+#include "augur/train/training_example.hpp"
 #include "augur/types/error.hpp"
 #include "augur/types/token.hpp"
 
@@ -33,7 +33,7 @@ struct sample {
     std::size_t head = 0;            ///< that guesses it, where there are several
     std::span<const token> after{};  ///< tokens after the state, which the head reads, too
     bool same_row = false;           ///< its logits are those of the sample that was added before
-    std::uint64_t text = 0;          ///< of which it is (draft::shown_text), for heads that attend
+    std::uint64_t sequence = 0;      ///< of which it is (draft::shown_sequence), for heads that attend
 };
 
 /// One position, as it is kept.
@@ -45,7 +45,7 @@ struct kept_sample {
     accept_bit bit = accept_bit::unknown;
     std::size_t position = 0, head = 0;
     std::span<const token> after{};  ///< options().context of them; no_token where there were fewer
-    std::uint64_t text = 0;
+    std::uint64_t sequence = 0;
 };
 
 struct replay_options {
@@ -56,7 +56,7 @@ struct replay_options {
     std::size_t whole_every = 4;       ///< ... but for every such update, which samples all; 0: none does
     std::size_t newest = 0;            ///< sample these alone (REINFORCE wants what its own head drew); 0: all
     std::size_t context = 0;           ///< tokens kept after each state
-    std::size_t past = 0;  ///< positions whose states are kept text by text, for heads that attend (text_states)
+    std::size_t past = 0;  ///< positions whose states are kept text by text, for heads that attend (sequence_states)
     std::uint64_t seed = 0;
 
     /// Positions that an update can sample, at most.
@@ -117,8 +117,8 @@ class replay {
     std::size_t refused() const { return refused_; }
     std::size_t bytes_per_sample() const {
         const std::size_t numbers = width_ + kept_ + (options_.top == 0 ? 0 : kept_) + options_.context;
-        const std::size_t of_text = options_.past == 0 ? 0 : sizeof(std::uint64_t);
-        return numbers * sizeof(float) + sizeof(mark) + sizeof(std::uint32_t) + of_text;
+        const std::size_t of_sequence = options_.past == 0 ? 0 : sizeof(std::uint64_t);
+        return numbers * sizeof(float) + sizeof(mark) + sizeof(std::uint32_t) + of_sequence;
     }
     /// Without the states of texts.
     std::size_t memory_bytes() const { return bytes_per_sample() * options_.capacity; }
@@ -145,7 +145,7 @@ class replay {
         copies ? repeat_row(made) : keep_row(of.logits, normalizer, made);
         follows_ = true;
         put(next_, made);
-        if (!texts_.empty()) texts_[next_] = of.text;
+        if (!sequences_.empty()) sequences_[next_] = of.sequence;
         next_ = (next_ + 1) % options_.capacity;
         size_ = std::min(size_ + 1, options_.capacity);
         return true;
@@ -164,7 +164,7 @@ class replay {
                 static_cast<std::size_t>(of.position),
                 of.head,
                 std::span(after_).subspan(slot * options_.context, options_.context),
-                texts_.empty() ? 0 : texts_[slot]};
+                sequences_.empty() ? 0 : sequences_[slot]};
     }
 
     /// How many were added after the slot-th.
@@ -241,7 +241,7 @@ class replay {
         if (options_.top != 0) tokens_.resize(options_.capacity * kept_);
         after_.resize(options_.capacity * options_.context, no_token);
         marks_.resize(options_.capacity);
-        if (options_.past != 0) texts_.resize(options_.capacity);
+        if (options_.past != 0) sequences_.resize(options_.capacity);
         accepted_.reserve(options_.capacity);
     }
 
@@ -324,7 +324,7 @@ class replay {
     std::vector<float> hidden_, logarithms_, gathered_;
     std::vector<token> measured_, tokens_, after_;
     std::vector<mark> marks_;
-    std::vector<std::uint64_t> texts_;  ///< of each slot, where they matter
+    std::vector<std::uint64_t> sequences_;  ///< of each slot, where they matter
     std::vector<std::uint32_t> accepted_;
     std::vector<std::int32_t> largest_;
     std::size_t next_ = 0, size_ = 0, refused_ = 0;

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "augur/train/adam_w.hpp"
-#include "augur/train/lesson.hpp"
 #include "augur/train/matrix.hpp"
 #include "augur/train/replay.hpp"
-#include "augur/train/teachable.hpp"
+#include "augur/train/trainable.hpp"
+#include "augur/train/training_example.hpp"
 #include "augur/train/verifier_loss.hpp"
 #include "augur/types/error.hpp"
 
@@ -34,7 +34,7 @@ struct slow_options {
 
 struct slow_report {
     std::size_t periods = 0, kept = 0, rolled_back = 0;
-    std::size_t dropped = 0;  ///< updates, for a NaN or an infinity in the slope or after the step
+    std::size_t dropped = 0;  ///< updates, for a NaN or an infinity in the gradient or after the step
     std::size_t samples = 0, held_back = 0;
     double cross_entropy = 0, to_old = 0;          ///< nats, of the last update's batch
     double kl = 0;                                 ///< of the last period, from the frozen verifier
@@ -45,9 +45,9 @@ struct slow_report {
 /// it was, then a look at positions that were held back; where these say that it drifted too far from the frozen
 /// verifier, the head that the first was made with or the numbers that it is given, the period is undone.
 /// No thread, no clock: a pure function of options and what it was shown.
-/// Memory: the ring and an eighth of it (`held_back`); the learned numbers thirteen times; two products of the base for
-/// each held-back position, a batch at a time.
-template <Teachable Head>
+/// Memory: the ring and an eighth of it (`held_back`); the learned parameters thirteen times; two products of the base
+/// for each held-back position, a batch at a time.
+template <Trainable Head>
 class slow_updates {
  public:
     using scalar = typename Head::scalar;
@@ -129,9 +129,9 @@ class slow_updates {
     }
 
  private:
-    struct taught {
+    struct drawn_batch {
         columns<scalar> states;
-        std::vector<lesson<scalar>> lessons;
+        std::vector<training_example<scalar>> examples;
     };
 
     static replay_options of_held_back(const slow_options& chosen) {
@@ -164,39 +164,39 @@ class slow_updates {
         }
     }
 
-    taught of(const replay& from, std::span<const std::size_t> slots) const {
-        taught made;
+    drawn_batch of(const replay& from, std::span<const std::size_t> slots) const {
+        drawn_batch made;
         made.states.resize(detail::index(head_.hidden_size()), detail::index(slots.size()));
-        made.lessons.resize(slots.size());
+        made.examples.resize(slots.size());
         for (std::size_t i = 0; i < slots.size(); ++i) {
             const kept_sample kept = from[slots[i]];
             for (std::size_t j = 0; j < kept.hidden.size(); ++j) {
                 made.states(detail::index(j), detail::index(i)) = static_cast<scalar>(kept.hidden[j]);
             }
-            teach(kept.row, index_, 1, made.lessons[i]);
-            made.lessons[i].drafted = index_(kept.drafted);
+            fill_example(kept.row, index_, 1, made.examples[i]);
+            made.examples[i].drafted = index_(kept.drafted);
         }
         return made;
     }
 
     void update() {
-        const taught drawn = of(ring_, ring_.draw(chosen_.batch, drawn_++, 0));
-        const asked_rows asked{std::vector<std::size_t>(drawn.lessons.size()), {}};
+        const drawn_batch drawn = of(ring_, ring_.draw(chosen_.batch, drawn_++, 0));
+        const asked_rows asked{std::vector<std::size_t>(drawn.examples.size()), {}};
         const auto made = head_.forward(drawn.states, asked);
         const columns<scalar> old = old_.forward(drawn.states, asked).logits;
-        columns<scalar> slopes(made.logits.rows(), made.logits.cols());
+        columns<scalar> gradients(made.logits.rows(), made.logits.cols());
         verifier_loss<scalar> judge(chosen_.target, chosen_.beta);
-        const double share = 1 / static_cast<double>(drawn.lessons.size());
+        const double share = 1 / static_cast<double>(drawn.examples.size());
         last_.cross_entropy = last_.to_old = 0;
-        for (std::size_t i = 0; i < drawn.lessons.size(); ++i) {
+        for (std::size_t i = 0; i < drawn.examples.size(); ++i) {
             const auto at = detail::index(i);
-            const auto found = judge(made.logits.col(at), old.col(at), drawn.lessons[i], slopes.col(at));
+            const auto found = judge(made.logits.col(at), old.col(at), drawn.examples[i], gradients.col(at));
             last_.cross_entropy += share * found.cross_entropy;
             last_.to_old += share * found.to_old;
         }
-        slopes *= static_cast<scalar>(share);
+        gradients *= static_cast<scalar>(share);
         auto values = head_.values();
-        if (optimizer_.step(values, head_.backward(made, slopes), head_.blocks())) head_.assign(values);
+        if (optimizer_.step(values, head_.backward(made, gradients), head_.blocks())) head_.assign(values);
         last_.dropped = optimizer_.dropped();
     }
 
@@ -207,7 +207,7 @@ class slow_updates {
         for (std::size_t first = 0; first < held_.size(); first += chosen_.batch) {
             std::vector<std::size_t> slots;
             for (std::size_t i = first; i < std::min(held_.size(), first + chosen_.batch); ++i) slots.push_back(i);
-            const taught drawn = of(held_, slots);
+            const drawn_batch drawn = of(held_, slots);
             const asked_rows asked{std::vector<std::size_t>(slots.size()), {}};
             const columns<scalar> is = head_.forward(drawn.states, asked).logits;
             const columns<scalar> was = frozen_.forward(drawn.states, asked).logits;
@@ -216,8 +216,8 @@ class slow_updates {
                 const vector<scalar> log_is = verifier_loss<scalar>::log_softmax(is.col(at));
                 const vector<scalar> log_was = verifier_loss<scalar>::log_softmax(was.col(at));
                 kl += static_cast<double>((log_was.array().exp() * (log_was - log_is).array()).sum());
-                const std::size_t t = drawn.lessons[i].drafted;
-                if (t == lesson<scalar>::none) continue;
+                const std::size_t t = drawn.examples[i].drafted;
+                if (t == training_example<scalar>::none) continue;
                 now -= static_cast<double>(log_is[detail::index(t)]);
                 then -= static_cast<double>(log_was[detail::index(t)]);
                 ++tokens;

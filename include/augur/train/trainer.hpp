@@ -21,26 +21,26 @@
 #include "augur/train/learner.hpp"
 #include "augur/train/replay.hpp"
 #include "augur/train/replay_file.hpp"
-#include "augur/train/teachable.hpp"
-#include "augur/train/text_states.hpp"
+#include "augur/train/sequence_states.hpp"
+#include "augur/train/trainable.hpp"
 #include "augur/train/trainer_options.hpp"
 #include "augur/types/error.hpp"
 
 namespace augur::train {
 
 /// Keeps training examples from rounds, and updates the head that drafts: an exit_head& of draft::self_speculation,
-/// draft_heads& of draft::heads or head_tree, or another Teachable. It is told by a watcher, heads by a heads_watcher.
+/// draft_heads& of draft::heads or head_tree, or another Trainable. It is told by a watcher, heads by a heads_watcher.
 /// The head changes in show(), committed() and publish() only, which are called between rounds: inside a round weights
 /// are constant, so that whatever law the scheme promises, it keeps (tests/train/watcher.cpp). With `background`, a
-/// thread makes updates on a copy, and publish() exchanges numbers: O(1). One thread decodes; no other but the
+/// thread makes updates on a copy, and publish() swaps parameters: O(1). One thread decodes; no other but the
 /// trainer's own may use it. With `idle`, updates wait for catch_up(), which is called between texts; the share then
 /// bounds what keeping takes. The share is kept by not learning: an update is due only where, with what one is expected
 /// to take, learning stays within it, so that it is exceeded by one update at most. Keeping samples counts, too; show()
 /// passes over whole rounds where that would take more than half of the share.
-/// Memory: the ring's; the learned numbers ten times (three heads, moments, slope, a step's old ones and new, and its
-/// new moments); per update the batch's logits four times. Of a head that attends also the states of
+/// Memory: the ring's; the learned parameters ten times (three heads, moments, gradient, a step's old ones and new, and
+/// its new moments); per update the batch's logits four times. Of a head that attends also the states of
 /// replay_options::past positions, text by text, and per update a copy of up to four texts and their keys and values.
-template <Teachable Head>
+template <Trainable Head>
 class trainer {
  public:
     using head_type = Head;
@@ -53,7 +53,7 @@ class trainer {
           options_(with_context(std::move(chosen), head)),
           index_(head.tokens(), head.vocabulary_size()),
           replay_(head.hidden_size(), head.vocabulary_size(), options_.replay, head.tokens()),
-          texts_(head.hidden_size(), options_.replay.past),
+          sequences_(head.hidden_size(), options_.replay.past),
           learner_(head, options_.losses, options_.steps),
           ready_(head) {
         check(options_);
@@ -103,10 +103,10 @@ class trainer {
 
     /// A round of a chain, and the states that its rows were guessed from: hidden_size() numbers for each drafted
     /// token, in order, and perhaps for the row after them. Of a head that attends also its text, with all positions
-    /// that the round began with or accepted; what was drafted after a rejection teaches nothing then, for its text
+    /// that the round began with or accepted; what was drafted after a rejection trains nothing then, for its text
     /// does not go on.
     template <class View>
-    void show(const View& view, std::span<const float> states, const draft::shown_text& text = {}) {
+    void show(const View& view, std::span<const float> states, const draft::shown_sequence& text = {}) {
         const std::size_t width = head_.hidden_size(), drafted = view.decided.drafted;
         if (!view.proposed.is_chain()) detail::fail("trainer: it learns from chains, but was shown a tree");
         const auto tokens = view.proposed.tokens();
@@ -133,7 +133,7 @@ class trainer {
     }
 
     /// One update now, whatever time it takes; published by publish(). False where there are too few samples, or the
-    /// slope was dropped. Refused while a thread makes updates.
+    /// gradient was dropped. Refused while a thread makes updates.
     bool update() {
         if (options_.background) detail::fail("trainer: a background thread makes the updates");
         std::unique_lock lock(mutex_);
@@ -239,10 +239,10 @@ class trainer {
         if (attends && chosen.replay.past == 0) chosen.replay.past = default_past;
         return chosen;
     }
-    void keep(const draft::shown_text& text, std::size_t sure, std::size_t count) {
+    void keep(const draft::shown_sequence& text, std::size_t sure, std::size_t count) {
         const double start = options_.clock();
         const std::lock_guard lock(mutex_);
-        texts_.show(text, sure, count);
+        sequences_.show(text, sure, count);
         const double took = options_.clock() - start;
         keeping_ += took;
         training_ += took;
@@ -268,7 +268,7 @@ class trainer {
         bool applied = false;
         try {
             const batch<scalar> drawn = draw();
-            if (drawn.lessons.empty()) return false;
+            if (drawn.examples.empty()) return false;
             const double baseline = rewards_.begin_update();
             lock.unlock();
             const std::lock_guard busy(learning_);
@@ -297,12 +297,12 @@ class trainer {
         const std::size_t update = drawn_++;
         std::vector<std::size_t> slots;
         if constexpr (attends) {
-            slots = draw_with_texts(replay_, texts_, options_.batch, update, plan.warm_up);
+            slots = draw_with_sequences(replay_, sequences_, options_.batch, update, plan.warm_up);
         } else {
             slots = replay_.draw(options_.batch, update, plan.warm_up);
         }
         auto made = batch_of<scalar>(replay_, slots, index_, temperature);
-        if constexpr (attends) ask_with_texts(replay_, slots, texts_, made.asked);
+        if constexpr (attends) ask_with_sequences(replay_, slots, sequences_, made.asked);
         if (options_.losses.policy == policy_kind::reinforce) forget_bits(replay_, slots, drawn_by_learner(), made);
         return made;
     }
@@ -331,7 +331,7 @@ class trainer {
     std::mutex learning_;       ///< held by who uses learner_; taken before mutex_
     mutable std::mutex mutex_;  ///< of everything below
     replay replay_;
-    text_states texts_;
+    sequence_states sequences_;
     learner<Head> learner_;
     head_type ready_;
     diagnostics last_;

@@ -8,48 +8,50 @@
 #include <string_view>
 #include <utility>
 
-#include "augur/train/first_numbers.hpp"
-#include "augur/train/head_base.hpp"
+#include "augur/train/initialisation.hpp"
 #include "augur/train/matrix.hpp"
+#include "augur/train/weight_matrix.hpp"
 #include "augur/types/error.hpp"
 
 namespace augur::train {
 
 /// A frozen matrix W with a trainable low-rank update: W + from_rank to_rank.
-template <HeadBase Base>
+template <WeightMatrix Base>
 struct updated_projection {
-    using numbers = vector<typename Base::scalar>;
-    using samples = columns<typename Base::scalar>;
+    using parameter_vector = vector<typename Base::scalar>;
+    using batch_type = columns<typename Base::scalar>;
 
     Base base;
     head_block from_rank{}, to_rank{};  ///< outputs by rank, rank by inputs
 
     /// What backward needs of a forward.
     struct pass {
-        samples in, low;
+        batch_type in, low;
     };
 
-    samples forward(const numbers& values, samples in, pass& made) const {
-        samples out = base.product(in);
+    batch_type forward(const parameter_vector& values, batch_type in, pass& made) const {
+        batch_type out = base.product(in);
         made.low = matrix_of(values, to_rank) * in;
         out.noalias() += matrix_of(values, from_rank) * made.low;
         made.in = std::move(in);
         return out;
     }
 
-    /// Writes the slope by both factors; returns that by `low`.
-    samples back(const numbers& values, const pass& made, const samples& by_out, numbers& slope) const {
-        train::matrix_of(slope, from_rank).noalias() = by_out * made.low.transpose();
-        samples by_low = matrix_of(values, from_rank).transpose() * by_out;
-        train::matrix_of(slope, to_rank).noalias() = by_low * made.in.transpose();
-        return by_low;
+    /// Writes the gradient by both factors; returns that by `low`.
+    batch_type back(const parameter_vector& values, const pass& made, const batch_type& grad_output,
+                    parameter_vector& gradient) const {
+        train::matrix_of(gradient, from_rank).noalias() = grad_output * made.low.transpose();
+        batch_type grad_low = matrix_of(values, from_rank).transpose() * grad_output;
+        train::matrix_of(gradient, to_rank).noalias() = grad_low * made.in.transpose();
+        return grad_low;
     }
-    /// The same, and returns the slope by what came in.
-    samples back_to_input(const numbers& values, const pass& made, const samples& by_out, numbers& slope) const {
-        const samples by_low = back(values, made, by_out, slope);
-        samples by_in = base.transposed(by_out);
-        by_in.noalias() += matrix_of(values, to_rank).transpose() * by_low;
-        return by_in;
+    /// The same, and returns the gradient by what came in.
+    batch_type back_to_input(const parameter_vector& values, const pass& made, const batch_type& grad_output,
+                             parameter_vector& gradient) const {
+        const batch_type grad_low = back(values, made, grad_output, gradient);
+        batch_type grad_input = base.transposed(grad_output);
+        grad_input.noalias() += matrix_of(values, to_rank).transpose() * grad_low;
+        return grad_input;
     }
 };
 
@@ -59,7 +61,7 @@ class update_layout {
     explicit update_layout(std::size_t offset) : first_(offset), end_(offset) {}
 
     /// The names must outlive it.
-    template <HeadBase Base>
+    template <WeightMatrix Base>
     void place(updated_projection<Base>& of, std::size_t rank, std::string_view from_rank, std::string_view to_rank) {
         of.from_rank = {from_rank, end_, of.base.classes(), rank, true};
         end_ += of.from_rank.size();
@@ -74,7 +76,7 @@ class update_layout {
 };
 
 /// Updates that change nothing: `from_rank` is 0. Each `to_rank` has a stream of its own, after `stream`.
-template <HeadBase Base>
+template <WeightMatrix Base>
 void begin_updates(vector<typename Base::scalar>& values, std::uint64_t seed, std::uint32_t stream,
                    std::initializer_list<const updated_projection<Base>*> of) {
     for (const updated_projection<Base>* each : of) {

@@ -114,10 +114,10 @@ class split_verifier : public whole_verifier<M, Head> {
         return this->last_rows(sequence, rows);
     }
 
-    /// See TappedModel.
-    std::size_t tap_size() const requires(TappedModel<M>) { return this->model().tap_size(); }
-    logit_row tap(const sequence_type& sequence) const requires(TappedModel<M>) {
-        return this->model().tap(sequence.inner);
+    /// See LayerInputModel.
+    std::size_t layer_input_size() const requires(LayerInputModel<M>) { return this->model().layer_input_size(); }
+    logit_row layer_input(const sequence_type& sequence) const requires(LayerInputModel<M>) {
+        return this->model().layer_input(sequence.inner);
     }
 
  protected:
@@ -131,10 +131,10 @@ using verifier_of = typename std::conditional_t<SplitModel<M>, std::type_identit
 /// The model `M` with the rows of `Head` in place of its own: another target. Whatever a scheme over it guarantees, it
 /// guarantees of this one: its texts are plain decoding's by the updated verifier, not by M. Refers to model and head;
 /// the head may change between texts only, since a text whose verifier changes is nobody's plain decoding.
-/// `Head` is a draft::ExitHead on the last hidden states as M leaves them (norm_kind::none, where M has normed them).
-/// Where M is a SplitModel so is this: the head comes after the last layer, so that all layers, their cache and the
-/// states after any of them are M's, and whatever drafts from the first of them (draft::self_speculation) reads what it
-/// would read of M.
+/// `Head` is a draft::ExitHead on the last hidden states as M leaves them (norm_kind::none, where M has normalised
+/// them). Where M is a SplitModel so is this: the head comes after the last layer, so that all layers, their cache and
+/// the states after any of them are M's, and whatever drafts from the first of them (draft::self_speculation) reads
+/// what it would read of M.
 /// Cost: M's own output is computed, too, and not used.
 template <HiddenStateModel M, draft::ExitHead Head>
 class updated_verifier : public verifier_of<M, Head> {

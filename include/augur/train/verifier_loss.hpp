@@ -4,9 +4,9 @@
 #include <cmath>
 #include <cstddef>
 
-#include "augur/train/lesson.hpp"
 #include "augur/train/losses.hpp"
 #include "augur/train/matrix.hpp"
+#include "augur/train/training_example.hpp"
 #include "augur/types/error.hpp"
 
 namespace augur::train {
@@ -23,7 +23,8 @@ struct verifier_loss_values {
     double cross_entropy = 0, to_old = 0;
 };
 
-/// CE(target, pi) + beta KL(pi || pi_old), pi being the softmax of `logits`. lesson::drafted is the committed token.
+/// CE(target, pi) + beta KL(pi || pi_old), pi being the softmax of `logits`. training_example::drafted is the committed
+/// token.
 template <class Scalar>
 class verifier_loss {
  public:
@@ -32,26 +33,26 @@ class verifier_loss {
     verifier_loss(slow_target target, double beta)
         : target_(target), beta_(static_cast<Scalar>(beta)), to_row_(row_alone(), 0) {}
 
-    /// Writes the total's slope by each logit.
-    verifier_loss_values operator()(const logits& z, const logits& old, const lesson<Scalar>& taught,
-                                    Eigen::Ref<vector<Scalar>> slope) {
+    /// Writes the total's gradient by each logit.
+    verifier_loss_values operator()(const logits& z, const logits& old, const training_example<Scalar>& example,
+                                    Eigen::Ref<vector<Scalar>> gradient) {
         const vector<Scalar> log_new = log_softmax(z);
         const vector<Scalar> now = log_new.array().exp();
         verifier_loss_values found;
         if (target_ == slow_target::soft) {
-            found.cross_entropy = to_row_(z, taught, slope).divergence;
+            found.cross_entropy = to_row_(z, example, gradient).divergence;
         } else {
-            slope.setZero();
-            if (taught.drafted != lesson<Scalar>::none) {
-                const auto t = detail::index(taught.drafted);
+            gradient.setZero();
+            if (example.drafted != training_example<Scalar>::none) {
+                const auto t = detail::index(example.drafted);
                 found.cross_entropy = static_cast<double>(-log_new[t]);
-                slope = now;
-                slope[t] -= 1;
+                gradient = now;
+                gradient[t] -= 1;
             }
         }
         const vector<Scalar> ratio = log_new - log_softmax(old);
         const Scalar to_old = now.dot(ratio);
-        slope.array() += beta_ * now.array() * (ratio.array() - to_old);
+        gradient.array() += beta_ * now.array() * (ratio.array() - to_old);
         found.to_old = static_cast<double>(to_old);
         found.total = found.cross_entropy + static_cast<double>(beta_) * found.to_old;
         return found;

@@ -8,7 +8,7 @@
 namespace augur::train {
 
 /// What the head of this drafter's state attends to; nothing where it does not.
-draft::shown_text text_of(const auto& head, const auto& drafter_state) {
+draft::shown_sequence text_of(const auto& head, const auto& drafter_state) {
     if constexpr (draft::AttendingHead<std::remove_cvref_t<decltype(head)>>) {
         return drafter_state.own.text(head);
     } else {
@@ -17,7 +17,7 @@ draft::shown_text text_of(const auto& head, const auto& drafter_state) {
 }
 
 /// Shows a trainer every round of one session, in which draft::self_speculation drafts:
-/// `decode::step(scheme, s, {}, train::watcher(online, s.drafter_state))`. One that names the head that it teaches,
+/// `decode::step(scheme, s, {}, train::watcher(online, s.drafter_state))`. One that names the head that it trains,
 /// drafts(), is shown the round's text, too.
 template <class Trainer, class State>
 class watcher {

@@ -25,7 +25,7 @@ class head_growth {
 
     std::size_t narrow_size() const { return from_.size; }
 
-    /// Times the scale to this power: 1 of numbers, -1 of slopes by them, -2 of squares of those.
+    /// Times the scale to this power: 1 of numbers, -1 of gradients by them, -2 of squares of those.
     template <class Scalar>
     vector<Scalar> placed(const vector<Scalar>& numbers, int power) const {
         vector<Scalar> made = vector<Scalar>::Zero(detail::index(to_.size));
@@ -58,9 +58,9 @@ class head_growth {
 };
 
 /// The same head on hidden states of `width` numbers, of which the first are those of `whose` and the others zeros, as
-/// llama::widening makes them: the same logits up to the rounding of sums, and the same slopes by its numbers, so that
-/// learning can go on from there. `epsilon`: the wide model's. Throws, with the values, for numbers that are not the
-/// head's, a width that is less, an epsilon that was not widened so, and heads for which it cannot hold: norms that
+/// llama::widening makes them: the same logits up to the rounding of sums, and the same gradients by its numbers, so
+/// that learning can go on from there. `epsilon`: the wide model's. Throws, with the values, for numbers that are not
+/// the head's, a width that is less, an epsilon that was not widened so, and heads for which it cannot hold: norms that
 /// subtract a mean, rows of learned lengths, a layer that learns. Cost: O(numbers of the wide head).
 template <class Scalar>
 checkpoint<Scalar> widened(const checkpoint<Scalar>& from, const state_identity& whose, std::size_t width,

@@ -10,22 +10,22 @@
 #include <utility>
 
 #include "augur/train/exit_head.hpp"
-#include "augur/train/head_base.hpp"
 #include "augur/train/head_options.hpp"
 #include "augur/train/matrix.hpp"
+#include "augur/train/weight_matrix.hpp"
 #include "augur/types/error.hpp"
 #include "augur/types/token.hpp"
 
 namespace augur::train {
 
-/// An exit_head, and one array of all learned numbers, of which the exit's come first. A base of heads that make the
+/// An exit_head, and one array of all learned parameters, of which the exit's come first. A base of heads that make the
 /// exit's states themselves, from what `Options` says beside head_options.
-template <HeadBase Base, class Options>
+template <WeightMatrix Base, class Options>
 class with_exit {
  public:
     using scalar = typename Base::scalar;
-    using numbers = vector<scalar>;
-    using samples = columns<scalar>;
+    using parameter_vector = vector<scalar>;
+    using batch_type = columns<scalar>;
     using options_type = Options;
     using exit_type = exit_head<Base>;
     static constexpr bool learns = true;
@@ -38,9 +38,9 @@ class with_exit {
     std::span<const token> tokens() const { return exit_.tokens(); }
     std::span<const token> possible() const { return exit_.possible(); }
     const Options& options() const { return options_; }
-    const numbers& values() const { return values_; }
+    const parameter_vector& values() const { return values_; }
     /// Of the exit: its matrix, and where its numbers lie, which is where they lie among all.
-    const Base& base() const { return exit_.base(); }
+    const Base& weight_matrix() const { return exit_.weight_matrix(); }
     const head_layout& layout() const { return exit_.layout(); }
     double alpha() const { return exit_.alpha(); }
 
@@ -49,10 +49,10 @@ class with_exit {
         : options_(chosen), exit_(std::move(base), place, of_exit(chosen)) {}
 
     const exit_type& exit() const { return exit_; }
-    std::size_t exit_numbers() const { return static_cast<std::size_t>(exit_.values().size()); }
-    /// Makes room for `more` numbers after the exit's, and returns all.
-    numbers& begin_values(std::size_t more) {
-        values_.resize(detail::index(exit_numbers() + more));
+    std::size_t exit_parameters() const { return static_cast<std::size_t>(exit_.values().size()); }
+    /// Appends `more` parameters after the exit's, and returns all.
+    parameter_vector& begin_values(std::size_t more) {
+        values_.resize(detail::index(exit_parameters() + more));
         values_.head(exit_.values().size()) = exit_.values();
         return values_;
     }
@@ -63,14 +63,14 @@ class with_exit {
         ((to = std::copy(blocks.begin(), blocks.end(), to)), ...);
         return all;
     }
-    void assign_numbers(const numbers& values, std::string_view who) {
+    void assign_parameters(const parameter_vector& values, std::string_view who) {
         if (values.size() != values_.size()) {
             detail::fail(who, ": it has ", values_.size(), " parameters, not ", values.size());
         }
         values_ = values;
         exit_.assign(values.head(exit_.values().size()));
     }
-    void swap_numbers(with_exit& other, std::string_view who) {
+    void swap_parameters(with_exit& other, std::string_view who) {
         if (other.values_.size() != values_.size()) {
             detail::fail(who, ": cannot swap heads with ", values_.size(), " and ", other.values_.size(),
                          " parameters");
@@ -91,7 +91,7 @@ class with_exit {
 
     Options options_;
     exit_type exit_;
-    numbers values_;
+    parameter_vector values_;
 };
 
 }  // namespace augur::train

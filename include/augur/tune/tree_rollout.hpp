@@ -73,9 +73,9 @@ class joint_probe {
 };
 
 /// Whether the next round has room for all of a tree.
-bool has_room(const auto& session, std::size_t depth) {
+bool has_budget(const auto& session, std::size_t depth) {
     return session.finished == finish_reason::running &&
-           session.stops.room(session.committed.generated().size(), session.committed.size()) > depth;
+           session.stops.budget(session.committed.generated().size(), session.committed.size()) > depth;
 }
 
 /// One joint rollout over the prompts: rounds of `trees.joint` that advance with the tree as it is. Rounds without room
@@ -93,7 +93,7 @@ tree::tally joint_rollout(const Drafter& drafter, const Target& target, const Cr
     const auto scheme = speculate(drafter, target, policy::tree_static(trees.joint), probe(criterion, record));
     for (const std::vector<token>& prompt : prompts) {
         decode::session session(scheme, prompt, chosen.sampling, chosen.stop, random::philox_chooser(chosen.seed));
-        while (has_room(session, trees.joint.depth())) {
+        while (has_budget(session, trees.joint.depth())) {
             record.begin();
             before = record.counted;
             const auto& round = decode::step(scheme, session, {.timed = false});
@@ -130,7 +130,7 @@ rollout_result own_rollout(const Scheme& scheme, std::size_t depth, std::span<co
     for (const std::vector<token>& prompt : prompts) {
         decode::session session(scheme, prompt, chosen.sampling, chosen.stop, random::philox_chooser(chosen.seed));
         while (session.finished == finish_reason::running) {
-            const bool counts = has_room(session, depth);
+            const bool counts = has_budget(session, depth);
             const auto& round = decode::step(scheme, session, {}, watchers...);
             if (!counts || (depth > 0 && round.decided.drafted == 0)) continue;
             ++made.rounds;

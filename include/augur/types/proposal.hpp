@@ -17,19 +17,19 @@
 
 namespace augur {
 
-/// A claim: the token was picked by a rule (largest, n-gram, beam), not drawn: a deterministic draft.
+/// A draft distribution: the token was picked by a rule (largest, n-gram, beam), not drawn: a deterministic draft.
 struct point_mass {};
 
-/// A claim: picked by the rule of the largest weight, as a point_mass, from this row, which is kept for criteria that
-/// measure it.
+/// A draft distribution: picked by the rule of the largest weight, as a point_mass, from this row, which is kept for
+/// criteria that measure it.
 struct mode_of_row : distribution {};
 
-/// One drafted token as a criterion sees it. `Claim` is point_mass, mode_of_row, or the type of the very row it was
-/// drawn from: distribution, or one that lies on a device.
-template <class Claim>
+/// One drafted token as a criterion sees it. `DraftDistribution` is point_mass, mode_of_row, or the type of the very
+/// row it was drawn from: distribution, or one that lies on a device.
+template <class DraftDistribution>
 struct drafted_token {
     token id = no_token;
-    const Claim* row = nullptr;
+    const DraftDistribution* row = nullptr;
 
     double probability(token t) const { return row->probability(t); }
 };
@@ -50,9 +50,9 @@ struct drafted_token<mode_of_row> : drafted_token<point_mass> {
     drafted_token(token picked, const mode_of_row* from) : drafted_token<point_mass>{picked}, row(from) {}
 };
 
-/// Claims about a token that no draw could have made another.
-template <class Claim>
-concept CertainClaim = std::derived_from<drafted_token<Claim>, drafted_token<point_mass>>;
+/// Draft distributions of a token that no draw could have made another.
+template <class DraftDistribution>
+concept DeterministicDistribution = std::derived_from<drafted_token<DraftDistribution>, drafted_token<point_mass>>;
 
 namespace detail {
 
@@ -116,20 +116,20 @@ class drafted_nodes {
 /// clear. The row of a sibling is the one that it was drawn from given the siblings before it: the same again where it
 /// was drawn with replacement, without them and scaled where not. A parent that is not yet there is refused, and
 /// nothing is added then.
-template <class Claim>
+template <class DraftDistribution>
 class proposal : public detail::drafted_nodes {
  public:
-    using claim_type = Claim;
+    using draft_distribution_type = DraftDistribution;
 
     /// After the node before, or beneath `parent` (after_prefix: after the prefix).
-    void push(token t, Claim drawn_from) { push(t, std::move(drawn_from), last()); }
-    void push(token t, Claim drawn_from, std::int32_t parent) {
+    void push(token t, DraftDistribution drawn_from) { push(t, std::move(drawn_from), last()); }
+    void push(token t, DraftDistribution drawn_from, std::int32_t parent) {
         next_row() = std::move(drawn_from);
         complete(t, parent);
     }
     /// The row of the token that comes next, to be overwritten, in the storage of one that was cleared; then
     /// complete(token).
-    Claim& next_row() {
+    DraftDistribution& next_row() {
         if (rows_.size() == size()) rows_.emplace_back();
         return rows_[size()];
     }
@@ -139,16 +139,16 @@ class proposal : public detail::drafted_nodes {
         add(drawn, parent);
     }
 
-    drafted_token<Claim> operator[](std::size_t i) const { return {tokens()[i], &rows_[i]}; }
+    drafted_token<DraftDistribution> operator[](std::size_t i) const { return {tokens()[i], &rows_[i]}; }
 
  private:
-    std::vector<Claim> rows_;  // at least as many as tokens
+    std::vector<DraftDistribution> rows_;  // at least as many as tokens
 };
 
 template <>
 class proposal<point_mass> : public detail::drafted_nodes {
  public:
-    using claim_type = point_mass;
+    using draft_distribution_type = point_mass;
 
     void push(token t) { push(t, last()); }
     void push(token t, std::int32_t parent) { add(t, parent); }
@@ -157,29 +157,30 @@ class proposal<point_mass> : public detail::drafted_nodes {
 };
 
 /// A chain whose type says that it does not branch.
-template <class Claim>
+template <class DraftDistribution>
 struct unbranched {
-    using claim_type = Claim;
-    const proposal<Claim>& of;
+    using draft_distribution_type = DraftDistribution;
+    const proposal<DraftDistribution>& of;
 
-    explicit unbranched(const proposal<Claim>& chain) : of(chain) {}
+    explicit unbranched(const proposal<DraftDistribution>& chain) : of(chain) {}
     std::size_t size() const { return of.size(); }
     std::span<const token> tokens() const { return of.tokens(); }
-    drafted_token<Claim> operator[](std::size_t i) const { return of[i]; }
+    drafted_token<DraftDistribution> operator[](std::size_t i) const { return of[i]; }
 };
 
-/// P models drafted tokens with one claim about all: a chain, unless it has `parents()` that say otherwise.
+/// P models drafted tokens with one draft distribution about all: a chain, unless it has `parents()` that say
+/// otherwise.
 template <class P>
 concept ChainProposal = requires(const P& proposed, std::size_t i) {
-    typename P::claim_type;
+    typename P::draft_distribution_type;
     { proposed.size() } -> std::convertible_to<std::size_t>;
     { proposed.tokens() } -> std::convertible_to<std::span<const token>>;
-    { proposed[i] } -> std::same_as<drafted_token<typename P::claim_type>>;
+    { proposed[i] } -> std::same_as<drafted_token<typename P::draft_distribution_type>>;
 };
 
-/// A proposal that makes this very claim about its tokens.
-template <class P, class Claim>
-concept ChainProposalOf = ChainProposal<P> && std::same_as<typename P::claim_type, Claim>;
+/// A proposal that makes this very draft distribution about its tokens.
+template <class P, class DraftDistribution>
+concept ChainProposalOf = ChainProposal<P> && std::same_as<typename P::draft_distribution_type, DraftDistribution>;
 
 /// A proposal whose type admits trees: `parents()` of its nodes, empty for a chain.
 template <class P>

@@ -36,7 +36,7 @@ template <class Proposal, class Rows, class States>
 struct round_view {
     const augur::prefix& prefix;  ///< after the round
     std::size_t length_before;    ///< tokens before it
-    const Proposal& proposed;     ///< what was drafted, with the claims
+    const Proposal& proposed;     ///< what was drafted, with the draft distributions
     const Rows& rows;      ///< the verifier's, untransformed: [0] follows the tokens before the round, [1 + i] node i
     const States& states;  ///< hidden_states of the tokens that were committed but the last; or no_states
     const verdict& decided;

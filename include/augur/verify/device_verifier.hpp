@@ -28,10 +28,10 @@ struct device_verifier_for {
     using type = no_device_verifier;
 };
 template <class Scheme, class C>
-requires(std::same_as<C, random::philox_chooser>&&
-             std::constructible_from<judged_proposal, const proposal<typename Scheme::drafter_type::claim_type>&>&&
-                 VerifiesOnDevice<typename Scheme::target_type,
-                                  typename Scheme::criterion_type>) struct device_verifier_for<Scheme, C> {
+requires(std::same_as<C, random::philox_chooser>&& std::constructible_from<
+         judged_proposal, const proposal<typename Scheme::drafter_type::draft_distribution_type>&>&&
+             VerifiesOnDevice<typename Scheme::target_type,
+                              typename Scheme::criterion_type>) struct device_verifier_for<Scheme, C> {
     using type = decltype(std::declval<const typename Scheme::target_type&>().make_device_verifier(
         std::declval<const typename Scheme::criterion_type&>(), std::declval<const transform::settings&>(),
         std::declval<const C&>()));

@@ -18,9 +18,9 @@
 #include "augur/backend/device/round.hpp"
 #include "augur/random/chooser.hpp"
 #include "augur/transform/pipeline.hpp"
-#include "augur/types/drawing.hpp"
 #include "augur/types/error.hpp"
 #include "augur/types/scores.hpp"
+#include "augur/types/token_selector.hpp"
 #include "backend/device/random_rounds.hpp"
 
 namespace device = augur::backend::device;
@@ -41,24 +41,25 @@ const std::vector<emulated_system> emulated{{false}, {true}};
 /// Races what is left over, for the noise of weights that are no row.
 struct residual_race {
     using guarantee = augur::guarantee::none;
-    using drawing = augur::draft::sampled;
+    using token_selector = augur::draft::sampled;
 
     AUGUR_WHERE_ARGUMENTS_CAN
-    template <class Claim>
-    AUGUR_HOST_DEVICE bool accepts(const auto& target, const augur::drafted_token<Claim>& drafted,
+    template <class DraftDistribution>
+    AUGUR_HOST_DEVICE bool accepts(const auto& target, const augur::drafted_token<DraftDistribution>& drafted,
                                    auto& /*draws*/) const {
         return target.probability(drafted.id) >= 0.5;
     }
 
     AUGUR_WHERE_ARGUMENTS_CAN
-    template <class Claim>
-    AUGUR_HOST_DEVICE auto after_rejection(const auto& target, const augur::drafted_token<Claim>& drafted) const {
+    template <class DraftDistribution>
+    AUGUR_HOST_DEVICE auto after_rejection(const auto& target,
+                                           const augur::drafted_token<DraftDistribution>& drafted) const {
         return accept::residual(target, drafted);
     }
 
     AUGUR_WHERE_ARGUMENTS_CAN
-    template <class Claim, class Row>
-    AUGUR_HOST_DEVICE token draw(const accept::residual_weights<Claim, Row>& left, auto& draws) const {
+    template <class DraftDistribution, class Row>
+    AUGUR_HOST_DEVICE token draw(const accept::residual_weights<DraftDistribution, Row>& left, auto& draws) const {
         return static_cast<token>(draws.exponential_race(left));
     }
 

@@ -70,7 +70,7 @@ BOOST_AUTO_TEST_CASE(typical_draws_what_is_just_as_probable_as_it_must_be) {
     for (std::size_t vocabulary = 2; vocabulary <= 40; ++vocabulary) {
         const accept::typical drawn{
             {.epsilon = 1 / static_cast<double>(vocabulary), .delta = 1, .next = accept::typical_next::drawn}};
-        auto played = trees::random_tree(random, vocabulary, chosen, accept::typical::drawing{}, true);
+        auto played = trees::random_tree(random, vocabulary, chosen, accept::typical::token_selector{}, true);
         played.target.assign(played.target.size(), 1.0f);
         trees::check_tree(emulated, drawn, played, played.certain, seen);
     }

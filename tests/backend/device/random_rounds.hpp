@@ -13,8 +13,8 @@
 #include "augur/backend/device/system.hpp"
 #include "augur/random/chooser.hpp"
 #include "augur/transform/pipeline.hpp"
-#include "augur/types/drawing.hpp"
 #include "augur/types/scores.hpp"
+#include "augur/types/token_selector.hpp"
 #include "sanitized.hpp"
 #include "transform/rows.hpp"
 
@@ -31,13 +31,13 @@ using augur::transform::settings;
 /// so does its favourite.
 struct likely_enough {
     using guarantee = augur::guarantee::minimum_probability;
-    using drawing = augur::draft::sampled;
+    using token_selector = augur::draft::sampled;
 
     double least = 0.05;
 
     AUGUR_WHERE_ARGUMENTS_CAN
-    template <class Claim>
-    AUGUR_HOST_DEVICE bool accepts(const auto& target, const augur::drafted_token<Claim>& drafted,
+    template <class DraftDistribution>
+    AUGUR_HOST_DEVICE bool accepts(const auto& target, const augur::drafted_token<DraftDistribution>& drafted,
                                    auto& /*draws*/) const {
         return target.probability(drafted.id) >= least || target.mode() == drafted.id;
     }
@@ -102,8 +102,9 @@ inline std::vector<float> disturbed(std::mt19937& random, const std::vector<floa
     return row;
 }
 
-template <class Drawing>
-one_round random_round(std::mt19937& random, std::size_t vocabulary, const settings& chosen, Drawing drawing) {
+template <class TokenSelector>
+one_round random_round(std::mt19937& random, std::size_t vocabulary, const settings& chosen,
+                       TokenSelector token_selector) {
     one_round made{.vocabulary = vocabulary,
                    .seed = std::uint64_t{random()} << 32 | random(),
                    .number = random() % 3,
@@ -126,7 +127,7 @@ one_round random_round(std::mt19937& random, std::size_t vocabulary, const setti
         distribution drawn_from = transform(disturbed(random, row), made.before);
         if (drawn_from.empty()) drawn_from = distribution::point(0, vocabulary);
         augur::position_draws draws(chooser, made.before.size() + i, made.number);
-        made.draft(drawn_from, drawing.pick(drawn_from, draws));
+        made.draft(drawn_from, token_selector.pick(drawn_from, draws));
     }
     return made;
 }
@@ -229,7 +230,7 @@ void check_parity(const std::vector<System>& systems, const Criterion& criterion
         for (int repeat = 0; repeat < repeats; ++repeat) {
             settings chosen = repeat % 3 == 0 ? settings{} : random_settings(random, vocabulary);
             chosen.temperature.value = temperatures[random() % temperatures.size()];
-            one_round played = random_round(random, vocabulary, chosen, typename Criterion::drawing{});
+            one_round played = random_round(random, vocabulary, chosen, typename Criterion::token_selector{});
             BOOST_TEST_CONTEXT(vocabulary << " logits, repeat " << repeat) {
                 check_judgement(systems, criterion, played, played.certain, seen);
                 check_judgement(systems, criterion, played, played.drawn, seen);

@@ -13,7 +13,7 @@
 #include "augur/backend/device/system.hpp"
 #include "augur/random/chooser.hpp"
 #include "augur/transform/pipeline.hpp"
-#include "augur/types/drawing.hpp"
+#include "augur/types/token_selector.hpp"
 #include "augur/types/topology.hpp"
 #include "backend/device/random_rounds.hpp"
 #include "sanitized.hpp"
@@ -74,9 +74,9 @@ inline std::size_t first_with_its_text(const augur::proposal<point_mass>& tree, 
 
 /// Siblings are drawn from one row: with replacement, or each without those before it. After the same text the draft
 /// has the same row.
-template <class Drawing>
-one_tree random_tree(std::mt19937& random, std::size_t vocabulary, const settings& chosen, const Drawing& drawing,
-                     bool with_replacement) {
+template <class TokenSelector>
+one_tree random_tree(std::mt19937& random, std::size_t vocabulary, const settings& chosen,
+                     const TokenSelector& token_selector, bool with_replacement) {
     one_tree made{.vocabulary = vocabulary,
                   .seed = std::uint64_t{random()} << 32 | random(),
                   .number = random() % 3,
@@ -115,7 +115,7 @@ one_tree random_tree(std::mt19937& random, std::size_t vocabulary, const setting
                                     made.before.size() + augur::parents::depth_of(made.certain.parents(), parent),
                                     made.number, made.certain.aside(parent));
         draws.at_sibling(sibling);
-        const token picked = drawing.pick(from, draws);
+        const token picked = token_selector.pick(from, draws);
         made.certain.push(picked, parent);
         made.drawn.push(picked, from, parent);
         drafts[node + 1] = drafts[first_with_its_text(made.certain, node) + 1];
@@ -219,8 +219,8 @@ void check_trees(const std::vector<System>& systems, const Criterion& criterion,
         for (int repeat = 0; repeat < repeats; ++repeat) {
             settings chosen = repeat % 3 == 0 ? settings{} : rounds::random_settings(random, vocabulary);
             chosen.temperature.value = temperatures[random() % temperatures.size()];
-            const bool again = augur::draft::with_replacement<typename Criterion::drawing> || repeat % 2 == 0;
-            one_tree played = random_tree(random, vocabulary, chosen, typename Criterion::drawing{}, again);
+            const bool again = augur::draft::with_replacement<typename Criterion::token_selector> || repeat % 2 == 0;
+            one_tree played = random_tree(random, vocabulary, chosen, typename Criterion::token_selector{}, again);
             BOOST_TEST_CONTEXT(vocabulary << " logits, repeat " << repeat) {
                 if constexpr (augur::AcceptanceCriterionFor<Criterion, point_mass>) {
                     check_tree(systems, criterion, played, played.certain, seen);

@@ -41,7 +41,7 @@ struct keep_paths {
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(nodes_are_tokens_with_claims_and_parents) {
+BOOST_AUTO_TEST_CASE(nodes_are_tokens_with_draft_distributions_and_parents) {
     const std::vector<token> tokens{4, 2, 0};
     const std::vector<std::int32_t> parents{augur::after_prefix, 0, 0};
     const std::vector<float> weights{1, 1, 2, 0, 0, 3, 0, 0, 1, 0, 5, 5, 0, 0, 0};

@@ -108,7 +108,7 @@ void check_chains(const Criterion& criterion, float temperature) {
                 if (i == 2) break;
                 const auto from = drafted_from(random, chosen, vocabulary, played.before, tokens);
                 augur::position_draws draws(chooser, played.before.size() + i, played.number);
-                played.draft(from, typename Criterion::drawing{}.pick(from, draws));
+                played.draft(from, typename Criterion::token_selector{}.pick(from, draws));
             }
             BOOST_TEST_CONTEXT(vocabulary << " logits, repeat " << repeat) {
                 rounds::check_judgement(emulated, criterion, played, played.certain, seen);
@@ -139,12 +139,12 @@ void check_bushes(const Criterion& criterion) {
                                    .drawn = {}};
             const augur::random::philox_chooser chooser(played.seed);
             const auto from = drafted_from(random, chosen, vocabulary, played.before, tokens);
-            const bool again = augur::draft::with_replacement<typename Criterion::drawing>;
+            const bool again = augur::draft::with_replacement<typename Criterion::token_selector>;
             distribution left = from;
             for (std::size_t sibling = 0; sibling < 3 && !left.empty(); ++sibling) {
                 augur::position_draws draws(chooser, played.before.size(), played.number);
                 draws.at_sibling(sibling);
-                const token picked = typename Criterion::drawing{}.pick(left, draws);
+                const token picked = typename Criterion::token_selector{}.pick(left, draws);
                 played.certain.push(picked, augur::after_prefix);
                 played.drawn.push(picked, left, augur::after_prefix);
                 const auto row = far_row(random, vocabulary, tokens);

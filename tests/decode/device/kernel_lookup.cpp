@@ -51,22 +51,22 @@ struct at_odd_lengths {
 /// Of a round that has begun after this text, by a kernel and by the host.
 template <class Policy>
 void check_draft(const std::vector<token>& text, const draft::prompt_lookup& lookup, const Policy& policy,
-                 std::size_t room) {
+                 std::size_t budget) {
     using state_type = decode::device::loop_state<Policy>;
     prefix before(text);
     const transform::pipeline transform({}, 100);
     random::philox_chooser chooser(0);
     const observation seen{.prefix_length = text.size()};
-    draft::context context(before, transform, chooser, policy, seen, room, signals::match_length);
+    draft::context context(before, transform, chooser, policy, seen, budget, signals::match_length);
     auto memory = lookup.make_state();
     const auto expected = draft::propose(lookup, memory, context);
     for (const bool backwards : {false, true}) {
         const emulated_system on{backwards};
         state_type s{.policy = policy};
         s.length = static_cast<std::uint32_t>(text.size());
-        s.asks.begin(policy, seen, room, signals::match_length);
+        s.asks.begin(policy, seen, budget, signals::match_length);
         std::vector<token> padded = text;
-        padded.resize(text.size() + room, 99);
+        padded.resize(text.size() + budget, 99);
         const buffer<token, emulated_system> there(on, std::span<const token>(padded));
         const buffer<state_type, emulated_system> state(on, std::span<const state_type>(&s, 1));
         on.launch(1, decode::device::look_up<state_type>{state.data(), there.data(),

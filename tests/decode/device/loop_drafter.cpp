@@ -63,7 +63,7 @@ struct drafts_again {
 
 /// A drafter of one's own, as a user names it; of a context of `most` tokens, whose last one drafts another.
 struct again {
-    template <class View, class Drawing, class Target>
+    template <class View, class TokenSelector, class Target>
     using in_loop = drafts_again<View>;
 
     std::size_t most = 1000;
@@ -71,7 +71,7 @@ struct again {
 
 /// The same on the host.
 struct again_on_host {
-    using claim_type = point_mass;
+    using draft_distribution_type = point_mass;
     struct state_type {};
 
     std::size_t most = 1000;

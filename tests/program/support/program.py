@@ -30,7 +30,7 @@ def family(folder, kinds, target=FINGERPRINT):
     """A folder with a family of these members in it."""
     (FOLDER / folder / "tiny").mkdir(parents=True)
     for kind in kinds:
-        tiny_model.write_member(FOLDER / folder / "tiny" / f"{kind}.gguf", kind, target)
+        tiny_model.write_checkpoint(FOLDER / folder / "tiny" / f"{kind}.gguf", kind, target)
     return FOLDER / folder
 
 

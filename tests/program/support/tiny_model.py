@@ -158,7 +158,7 @@ def model_tensors(seed, layers, width, vocabulary):
     return random_tensors(shapes, seed, width)
 
 
-def write_member(path, kind, target, *, width=32, context=256, head_tokens=None):
+def write_checkpoint(path, kind, target, *, width=32, context=256, head_tokens=None):
     """A member of the family of a target with this fingerprint: eagle, medusa, hydra, draft, exit or qualifier."""
     shapes = {}
     if kind in ("eagle", "draft"):

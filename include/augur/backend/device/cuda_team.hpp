@@ -116,8 +116,8 @@ class cuda_team {
     __device__ T combined(T* slots, const Join& join) const {
         if (blockDim.x == most_threads) {
             using reduction = cub::BlockReduce<T, most_threads>;
-            __shared__ typename reduction::TempStorage room;
-            const T whole = reduction(room).Reduce(slots[threadIdx.x], join);
+            __shared__ typename reduction::TempStorage workspace;
+            const T whole = reduction(workspace).Reduce(slots[threadIdx.x], join);
             if (threadIdx.x == 0) slots[0] = whole;  // whose slot nobody else reads
             __syncthreads();
         } else {
@@ -131,9 +131,9 @@ class cuda_team {
     template <class T>
     __device__ T prefix_sums(T* slots) const {
         using scan = cub::BlockScan<T, most_threads>;
-        __shared__ typename scan::TempStorage room;
+        __shared__ typename scan::TempStorage workspace;
         T before{}, sum{};
-        scan(room).ExclusiveSum(slots[threadIdx.x], before, sum);
+        scan(workspace).ExclusiveSum(slots[threadIdx.x], before, sum);
         slots[threadIdx.x] = before;
         __syncthreads();
         return sum;

@@ -16,7 +16,7 @@
 #include "augur/backend/device/scan_rows.hpp"
 #include "augur/backend/device/send.hpp"
 #include "augur/backend/device/system.hpp"
-#include "augur/backend/device/uploaded_claims.hpp"
+#include "augur/backend/device/uploaded_draft_rows.hpp"
 #include "augur/model/concepts.hpp"
 #include "augur/model/device_verifier.hpp"
 #include "augur/model/pass.hpp"
@@ -48,8 +48,8 @@ concept RunsThere = KeepsRows<M> && TreeModel<M> && requires(const M& model, con
 
 /// What a model returns from make_device_verifier (verify/device_verifier.hpp). Holds memory for the rounds seen so
 /// far; a larger one takes more. Effect: the criterion's, bit for bit as round_judge says. Cost: round_judge's; four
-/// bytes per drafted token go there, of a tree eight, and what is claimed of tokens that were drawn, four per token of
-/// the vocabulary, and for a mask one per row and eight tokens of the vocabulary; sixteen come back, and
+/// bytes per drafted token go there, of a tree eight, and the draft distribution of tokens that were drawn, four per
+/// token of the vocabulary, and for a mask one per row and eight tokens of the vocabulary; sixteen come back, and
 /// the host waits once. entropy_nats waits once more.
 template <class M, DeviceCriterion Criterion>
 class device_verifier {
@@ -74,9 +74,9 @@ class device_verifier {
             run(asked);
             return decide(certain_chain{drafted_.data(), proposed.size()}, asked, before, proposed, round, out);
         }
-        claims_.upload(on, proposed, model_->vocabulary_size(), rows_);
+        uploaded_.upload(on, proposed, model_->vocabulary_size(), rows_);
         run(asked);
-        decide(claims_.of(drafted_.data(), proposed.size()), asked, before, proposed, round, out);
+        decide(uploaded_.of(drafted_.data(), proposed.size()), asked, before, proposed, round, out);
     }
 
     template <class Sequence>
@@ -151,7 +151,7 @@ class device_verifier {
     std::optional<row_scanner<system_type>> scanner_;
     buffer<token, system_type> drafted_;
     buffer<std::int32_t, system_type> parents_;
-    uploaded_claims<system_type> claims_;
+    uploaded_draft_rows<system_type> uploaded_;
 };
 
 }  // namespace augur::backend::device

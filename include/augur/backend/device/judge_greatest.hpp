@@ -26,22 +26,22 @@ namespace augur::backend::device {
 template <class C>
 concept JudgesGreatest = std::same_as<C, accept::multipath_block>;
 
-/// In a system's memory: two rows that are sorted, and the law of each token on the path.
-struct greatest_room {
+/// In a system's memory: two rows that are sorted, and the distribution of each token on the path.
+struct greatest_workspace {
     tree::ranked_token* order = nullptr;
-    double* laws = nullptr;
+    double* chances = nullptr;
 };
 
 /// The greatest path as a chain that accept::traversal_walk judges.
 struct picked_chain {
     const tree::picked_token* picked;
     std::size_t count;
-    const double* laws;
+    const double* chances;
     std::size_t vocabulary_size;
 
     AUGUR_HOST_DEVICE std::size_t size() const { return count; }
-    AUGUR_HOST_DEVICE drafted_token<claimed_row> operator[](std::size_t i) const {
-        return {picked[i].id, {.chances = laws + i * vocabulary_size}};
+    AUGUR_HOST_DEVICE drafted_token<draft_row> operator[](std::size_t i) const {
+        return {picked[i].id, {.chances = chances + i * vocabulary_size}};
     }
 };
 
@@ -66,7 +66,7 @@ struct greatest_memory {
 /// what was picked before. For each token of the path the vocabulary is sorted, and passed over a few times.
 template <class Criterion, class Tree>
 struct judge_greatest : judged_tree<Criterion, Tree> {
-    greatest_room room;
+    greatest_workspace workspace;
     tree_verdict* decided;
 
     using judged_tree<Criterion, Tree>::criterion;
@@ -81,7 +81,7 @@ struct judge_greatest : judged_tree<Criterion, Tree> {
         const walking_block<Team> block(team, vocabulary_size());
         const std::size_t length = pick_all(block);
         const rows_of_path along = name_rows(team, length);
-        const picked_chain chain{picked(team), length, room.laws, vocabulary_size()};
+        const picked_chain chain{picked(team), length, workspace.chances, vocabulary_size()};
         const traversed_rows<Team> targets(rows, block, along.picked);
         const auto draws = [&](std::int32_t parent, std::size_t /*sibling*/) {
             return this->draws_after(block, node_before(along.path[parent + 1]));
@@ -131,7 +131,7 @@ struct judge_greatest : judged_tree<Criterion, Tree> {
                            std::size_t row) const {
         const Team& team = block.team();
         const chain_row<Team> target = rows.target(block, row);
-        const claimed_row draft = proposed[first].row;
+        const draft_row draft = proposed[first].row;
         const auto rank = [&](token t) {
             return tree::ranked_token{static_cast<float>(target.probability(t) / draft.probability(t)), t};
         };
@@ -147,17 +147,17 @@ struct judge_greatest : judged_tree<Criterion, Tree> {
         team.each([&](unsigned thread) {  // of equal ones the lower id is greater
             for (std::size_t i = thread; i < block.size(); i += team.threads()) {
                 const auto t = static_cast<token>(block.size() - 1 - i);
-                room.order[i] = draft.probability(t) > 0 ? rank(t) : tree::ranked_token{ratio_after_all(), t};
+                workspace.order[i] = draft.probability(t) > 0 ? rank(t) : tree::ranked_token{ratio_after_all(), t};
             }
         });
-        ranked_sort<Team>(team, memory().sorting)(room.order, room.order + block.size(), block.size());
-        weigh(block, draft, above, path.picked[path.size], room.laws + path.size * block.size());
+        ranked_sort<Team>(team, memory().sorting)(workspace.order, workspace.order + block.size(), block.size());
+        weigh(block, draft, above, path.picked[path.size], workspace.chances + path.size * block.size());
     }
 
     /// picked_path::weigh on the host.
     template <class Team>
-    AUGUR_KERNEL void weigh(const walking_block<Team>& block, const claimed_row& draft, const tree::none_above& above,
-                            tree::picked_token& picked, double* law) const {
+    AUGUR_KERNEL void weigh(const walking_block<Team>& block, const draft_row& draft, const tree::none_above& above,
+                            tree::picked_token& picked, double* chances) const {
         const Team& team = block.team();
         double* const before = block.sums_of_terms();
         const auto each_chunk = [&](const auto& body) {
@@ -165,7 +165,8 @@ struct judge_greatest : judged_tree<Criterion, Tree> {
                 for (std::size_t chunk = thread; chunk < augur::detail::chunks_in(block.size());
                      chunk += team.threads()) {
                     const std::size_t begin = chunk * augur::detail::chunk_size;
-                    body(room.order + begin, room.order + augur::detail::end_of_chunk(begin, block.size()), chunk);
+                    body(workspace.order + begin, workspace.order + augur::detail::end_of_chunk(begin, block.size()),
+                         chunk);
                 }
             });
         };
@@ -182,11 +183,11 @@ struct judge_greatest : judged_tree<Criterion, Tree> {
             }
         });
         each_chunk([&](const tree::ranked_token* begin, const tree::ranked_token* end, std::size_t chunk) {
-            accept::weigh_ranked(begin, end, before[chunk], draft, above, picked, law);
+            accept::weigh_ranked(begin, end, before[chunk], draft, above, picked, chances);
         });
-        const double sum = block.add_up(law, block.sums_of_residual());
+        const double sum = block.add_up(chances, block.sums_of_residual());
         team.each([&](unsigned thread) {
-            for (std::size_t i = thread; i < block.size(); i += team.threads()) law[i] /= sum;
+            for (std::size_t i = thread; i < block.size(); i += team.threads()) chances[i] /= sum;
         });
     }
 

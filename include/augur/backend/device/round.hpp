@@ -33,7 +33,7 @@ struct certain_chain {
     const token* tokens = nullptr;
     std::size_t size = 0;
 
-    AUGUR_HOST_DEVICE drafted_token<claimed_row> at(std::size_t i, std::size_t /*vocabulary_size*/) const {
+    AUGUR_HOST_DEVICE drafted_token<draft_row> at(std::size_t i, std::size_t /*vocabulary_size*/) const {
         return {tokens[i], {.point = tokens[i]}};
     }
 };
@@ -47,7 +47,7 @@ struct drawn_chain {
     const double* totals = nullptr;
     const token* points = nullptr;  ///< where a row is certain of a token, that token, else no_token; null: none is
 
-    AUGUR_HOST_DEVICE drafted_token<claimed_row> at(std::size_t i, std::size_t vocabulary_size) const {
+    AUGUR_HOST_DEVICE drafted_token<draft_row> at(std::size_t i, std::size_t vocabulary_size) const {
         if (points != nullptr && points[i] != no_token) return {tokens[i], {.point = points[i]}};
         return {tokens[i], {.weights = weights + i * vocabulary_size, .total = totals[i]}};
     }

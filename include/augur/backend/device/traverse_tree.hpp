@@ -54,7 +54,7 @@ class traversed_rows {
     AUGUR_KERNEL double probability(const left_of_row& left, token id) const {
         return weights_of(left)[static_cast<std::size_t>(id)] / left.sum;
     }
-    AUGUR_KERNEL left_of_row after(const left_of_row& before, const drafted_token<claimed_row>& rejected, double worth,
+    AUGUR_KERNEL left_of_row after(const left_of_row& before, const drafted_token<draft_row>& rejected, double worth,
                                    std::size_t /*depth*/) const {
         left_of_row left = before;
         block_.team().each([](unsigned) {});  // until all have read what another child has taken

@@ -19,11 +19,11 @@
 
 namespace augur::backend::device {
 
-/// Drafted nodes in a system's memory: tokens with what is claimed of them, as of a chain (certain_chain, drawn_chain),
-/// and the parent of each.
+/// Drafted nodes in a system's memory: tokens with their draft distributions, as of a chain (certain_chain,
+/// drawn_chain), and the parent of each.
 template <class Nodes>
 struct drafted_tree {
-    using claim_type = claimed_row;
+    using draft_distribution_type = draft_row;
 
     Nodes nodes;
     const std::int32_t* above = nullptr;  ///< null: they are a chain
@@ -34,15 +34,13 @@ struct drafted_tree {
     AUGUR_HOST_DEVICE std::span<const std::int32_t> parents() const {
         return {above, above == nullptr ? 0 : nodes.size};
     }
-    AUGUR_HOST_DEVICE drafted_token<claimed_row> operator[](std::size_t i) const {
-        return nodes.at(i, vocabulary_size);
-    }
+    AUGUR_HOST_DEVICE drafted_token<draft_row> operator[](std::size_t i) const { return nodes.at(i, vocabulary_size); }
 };
 
 /// What a rejected sibling takes from the target's row.
 struct taken_away {
     accept::subtraction left;
-    claimed_row drafted;
+    draft_row drafted;
 };
 
 /// Shared memory of a block that judges a row of a tree, after that of a walking_block: what siblings have taken away,
@@ -90,7 +88,7 @@ AUGUR_KERNEL double sum_of(const accept::entropy_terms<tree_row<Team>>& terms) {
     return block.add_up(terms, block.sums_of_terms());
 }
 template <class D, class Team>
-AUGUR_KERNEL double sum_of(const measure::divergence_terms<D, tree_row<Team>, drafted_token<claimed_row>>& terms) {
+AUGUR_KERNEL double sum_of(const measure::divergence_terms<D, tree_row<Team>, drafted_token<draft_row>>& terms) {
     const walking_block<Team>& block = terms.target.block();
     return block.add_up(terms, block.sums_of_terms());
 }
@@ -127,10 +125,10 @@ namespace augur::accept {
 /// The same weights in a kernel, of a row that several siblings can be rejected from: what each takes away is kept in
 /// shared memory, and a weight goes through all of them. The sums of the chunks are those of the last.
 template <class Team>
-class residual_weights<backend::device::claimed_row, backend::device::tree_row<Team>> {
+class residual_weights<backend::device::draft_row, backend::device::tree_row<Team>> {
  public:
     using row = backend::device::tree_row<Team>;
-    using drafted = drafted_token<backend::device::claimed_row>;
+    using drafted = drafted_token<backend::device::draft_row>;
 
     AUGUR_KERNEL residual_weights(const row& target, const drafted& rejected, or_target) : target_(&target) {
         take_away(rejected, target.total());

@@ -20,8 +20,9 @@
 
 namespace augur::backend::device {
 
-/// What is claimed of a drafted token whose row lies in device memory: weights, certainty, or the law of a picked one.
-struct claimed_row {
+/// The draft distribution of a drafted token whose row lies in device memory: weights, certainty, or the distribution
+/// of a picked one.
+struct draft_row {
     const float* weights = nullptr;
     double total = 1;
     token point = no_token;
@@ -40,9 +41,9 @@ namespace augur {
 
 /// A drafted token as a criterion sees it in a kernel.
 template <>
-struct drafted_token<backend::device::claimed_row> {
+struct drafted_token<backend::device::draft_row> {
     token id = no_token;
-    backend::device::claimed_row row;
+    backend::device::draft_row row;
 
     AUGUR_HOST_DEVICE double probability(token t) const { return row.probability(t); }
 };
@@ -274,7 +275,7 @@ class chain_draws : random::philox_chooser {
 
 /// Found by measure::divergence: the same terms, added up by the blocks. O(vocabulary).
 template <class D, class Team>
-AUGUR_KERNEL double sum_of(const measure::divergence_terms<D, chain_row<Team>, drafted_token<claimed_row>>& terms) {
+AUGUR_KERNEL double sum_of(const measure::divergence_terms<D, chain_row<Team>, drafted_token<draft_row>>& terms) {
     const walking_block<Team>& block = terms.target.block();
     return block.add_up(terms, block.sums_of_terms());
 }
@@ -285,16 +286,16 @@ namespace augur::accept {
 
 /// The same weights in a kernel. The sums of the chunks stay in shared memory until the next residual is made.
 template <class Team>
-class residual_weights<backend::device::claimed_row, backend::device::chain_row<Team>> {
+class residual_weights<backend::device::draft_row, backend::device::chain_row<Team>> {
  public:
     using row = backend::device::chain_row<Team>;
 
-    AUGUR_KERNEL residual_weights(const row& target, const drafted_token<backend::device::claimed_row>& drafted,
+    AUGUR_KERNEL residual_weights(const row& target, const drafted_token<backend::device::draft_row>& drafted,
                                   double scale = 1)
         : target_(target), drafted_(drafted), left_{scale / target.total(), 1 / drafted.row.total} {
         add_up();
     }
-    AUGUR_KERNEL residual_weights(const row& target, const drafted_token<backend::device::claimed_row>& drafted,
+    AUGUR_KERNEL residual_weights(const row& target, const drafted_token<backend::device::draft_row>& drafted,
                                   or_target)
         : residual_weights(target, drafted) {
         if (total_ > 0) return;
@@ -311,7 +312,7 @@ class residual_weights<backend::device::claimed_row, backend::device::chain_row<
     AUGUR_KERNEL void add_up() { total_ = target_.block().add_up(*this, target_.block().sums_of_residual()); }
 
     const row& target_;
-    drafted_token<backend::device::claimed_row> drafted_;
+    drafted_token<backend::device::draft_row> drafted_;
     subtraction left_;
     double total_ = 0;
 };

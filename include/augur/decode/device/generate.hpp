@@ -25,7 +25,7 @@ class watched_text {
     watched_text(std::span<const token> prompt, const commit::stop_conditions& conditions, std::size_t vocabulary,
                  std::size_t context)
         : committed(prompt), stops(conditions, vocabulary, context) {
-        if (stops.room(0, committed.size()) == 0) finished = finish_reason::max_tokens;
+        if (stops.budget(0, committed.size()) == 0) finished = finish_reason::max_tokens;
     }
 
     /// Commits one more round, as far as nothing ends the text.
@@ -101,7 +101,7 @@ auto generate(Loop& loop, std::span<const token> prompt, const decode::options& 
     decode::generation<typename Loop::policy_type> made{.policy = loop.initial_policy(), .seed = chosen.seed};
     if (follower.running()) {
         augur::detail::stopwatch watch(chosen.timed);
-        loop.start(prompt, prompt.size() + text.stops.room(0, prompt.size()), chosen.stop.stop_tokens, chosen.seed);
+        loop.start(prompt, prompt.size() + text.stops.budget(0, prompt.size()), chosen.stop.stop_tokens, chosen.seed);
         text.counts.seconds.prefill = watch.lap();
         const bool whole = how == loop_as::whole;
         if (whole) loop.launch(how);

@@ -84,7 +84,7 @@ auto generate_together(Group& group, std::span<const std::span<const token>> pro
     for (auto& each : members) {
         const std::size_t i = number++;
         if (!each.follower.running()) continue;
-        group.start(i, prompts[i], prompts[i].size() + each.seen.stops.room(0, prompts[i].size()),
+        group.start(i, prompts[i], prompts[i].size() + each.seen.stops.budget(0, prompts[i].size()),
                     chosen.stop.stop_tokens, chosen.seed + i);
     }
     const double prefill = watch.lap();

@@ -142,7 +142,7 @@ class draft_by_lookup {
 /// Source: Saxena 2023, "Prompt lookup decoding"; Yang et al. 2023, "Inference with reference".
 class kernel_lookup {
  public:
-    template <class View, class Drawing, class Target>
+    template <class View, class TokenSelector, class Target>
     using in_loop = draft_by_lookup<View>;
 
     explicit kernel_lookup(const draft::prompt_lookup& of = draft::prompt_lookup()) : settings_(of) {}

@@ -37,7 +37,7 @@ enum class loop_as {
 template <class Draft, class Target, KernelPolicy Policy, KernelCriterion Criterion>
 using drafter_in_loop = typename drafting_of<
     Draft, loop_view<loop_state<Policy>, std::remove_cvref_t<decltype(std::declval<const Target&>().system())>>,
-    typename augur::detail::drawing_for<Criterion>::type, Target>::type;
+    typename augur::detail::token_selector_for<Criterion>::type, Target>::type;
 
 /// Refuses what cannot be decoded with.
 template <class Target, class Draft, class Criterion>

@@ -60,12 +60,12 @@ struct keep_row {
 
 /// Kernel: what draft_model does with a row. A block per tile, of which the last draws (walking_block), after
 /// weighed_rows' launches, and row_scanner's where the policy looks at rows.
-template <class State, class Drawing>
+template <class State, class TokenSelector>
 struct draft_token {
     static constexpr unsigned threads = 256;
 
     State* state;
-    Drawing drawing;
+    TokenSelector token_selector;
     weighed_view row;            ///< one
     const scanned_row* scanned;  ///< not looked at where the policy does not look at rows
     token* text;
@@ -111,25 +111,25 @@ struct draft_token {
         if (!row.possible(0)) return no_token;
         const chain_row<Team> drawn_from = row.target(block, 0);
         chain_draws<Team> draws(block, s.seed, s.length + s.drafted, s.next.round);
-        return drawing.pick(drawn_from, draws);
+        return token_selector.pick(drawn_from, draws);
     }
 };
 
-/// What becomes of a draft's row, whoever made it: a token, if the policy still wants it. Memory: where a drawing
-/// claims rows, one row of floats per drafted token.
-template <class View, class Drawing>
+/// What becomes of a draft's row, whoever made it: a token, if the policy still wants it. Memory: where a token
+/// selector keeps rows, one row of floats per drafted token.
+template <class View, class TokenSelector>
 class rows_to_tokens {
     using state_type = typename View::state_type;
     using system_type = typename View::system_type;
 
  public:
-    static constexpr bool claims_rows = std::is_same_v<typename Drawing::claim_type, distribution>;
+    static constexpr bool keeps_rows = std::is_same_v<typename TokenSelector::draft_distribution_type, distribution>;
     static constexpr signals shown = signals::draft_entropy | signals::draft_confidence;
 
     rows_to_tokens(const system_type& on, const loop_sizes& sizes)
         : vocabulary_(sizes.vocabulary),
-          weights_(on, claims_rows ? sizes.most_drafted * sizes.vocabulary : 0),
-          totals_(on, claims_rows ? sizes.most_drafted : 0) {
+          weights_(on, keeps_rows ? sizes.most_drafted * sizes.vocabulary : 0),
+          totals_(on, keeps_rows ? sizes.most_drafted : 0) {
         if (state_type::asks_type::reads_rows) seen_.emplace(on, sizes.vocabulary, 1);
     }
 
@@ -140,16 +140,16 @@ class rows_to_tokens {
         const rows_view of = in.edits.edited(made, in.text, in.state, true);
         const weighed_view row = in.weighed.prepare(of);
         const kept_rows kept{weights_.data(), totals_.data()};
-        if constexpr (claims_rows) {
+        if constexpr (keeps_rows) {
             const keep_row<state_type> keep{in.state, row, kept};
             in.on.launch(keep.blocks(), keep);
         }
-        const draft_token<state_type, Drawing> pick{in.state, Drawing{}, row, seen, in.text, kept};
+        const draft_token<state_type, TokenSelector> pick{in.state, TokenSelector{}, row, seen, in.text, kept};
         in.on.launch(pick.blocks(), pick);
     }
 
     auto chain(const token* text) const {
-        if constexpr (claims_rows) {
+        if constexpr (keeps_rows) {
             return drawn_chain{text, 0, weights_.data(), totals_.data()};
         } else {
             return certain_chain{text};
@@ -165,10 +165,10 @@ class rows_to_tokens {
 
 /// Models LoopDrafter: a model's rows, of a token a turn. After rounds without a draft it first takes what was
 /// committed since. It must outlive this.
-template <class View, class Drawing, ResidentModel Draft>
+template <class View, class TokenSelector, ResidentModel Draft>
 class draft_by_model {
  public:
-    static constexpr signals shown = rows_to_tokens<View, Drawing>::shown;
+    static constexpr signals shown = rows_to_tokens<View, TokenSelector>::shown;
 
     template <class Target>
     draft_by_model(const Draft& draft, const Target& target, const loop_sizes& sizes)
@@ -207,12 +207,12 @@ class draft_by_model {
  private:
     const Draft& draft_;
     bool drafts_;
-    rows_to_tokens<View, Drawing> tokens_;
+    rows_to_tokens<View, TokenSelector> tokens_;
 };
 
-template <ResidentModel Named, class View, class Drawing, class Target>
-struct drafting_of<Named, View, Drawing, Target> {
-    using type = draft_by_model<View, Drawing, Named>;
+template <ResidentModel Named, class View, class TokenSelector, class Target>
+struct drafting_of<Named, View, TokenSelector, Target> {
+    using type = draft_by_model<View, TokenSelector, Named>;
 };
 
 }  // namespace augur::decode::device

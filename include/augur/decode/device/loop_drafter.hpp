@@ -68,7 +68,7 @@ struct loop_view {
 ///         `start(text, count) const`: a text of so many tokens begins; the host waits;
 ///         `launch(view) const`: launches, and nothing else, what writes tokens behind the text, and their number to
 ///         the state, as long as state->asks, which the round has begun, wants more;
-///         `chain(text) const`: what is claimed of them, for accept_chain.
+///         `chain(text) const`: their draft distributions, for accept_chain.
 ///         Optional: `launch_rows(view, rows) const`, what the target launches over the last committed token and those
 ///         behind it, for drafters that draft in the target.
 /// Laws:   equal texts, seeds and answers of the policy, equal drafts: those of the host's drafter, bit for bit.
@@ -89,10 +89,10 @@ constexpr bool shows_all_of(signals needed, signals shown) {
 }
 
 /// The drafter for what a user names, made of (named, target, loop_sizes): a ResidentModel drafts by its rows; anything
-/// else says `template <class View, class Drawing, class Target> using in_loop`.
-template <class Named, class View, class Drawing, class Target>
+/// else says `template <class View, class TokenSelector, class Target> using in_loop`.
+template <class Named, class View, class TokenSelector, class Target>
 struct drafting_of {
-    using type = typename Named::template in_loop<View, Drawing, Target>;
+    using type = typename Named::template in_loop<View, TokenSelector, Target>;
 };
 
 }  // namespace augur::decode::device

@@ -114,14 +114,14 @@ struct begin_round {
     AUGUR_WHERE_ARGUMENTS_CAN
     template <class State>
     AUGUR_HOST_DEVICE void operator()(State& s) const {
-        std::uint32_t room = s.limit - s.length - 1;
+        std::uint32_t budget = s.limit - s.length - 1;
         const std::uint32_t fits = s.length > s.draft_limit ? 0 : s.draft_limit - s.length + 1;
-        if (fits < room) room = fits;
-        if (s.most_drafted < room) room = s.most_drafted;
+        if (fits < budget) budget = fits;
+        if (s.most_drafted < budget) budget = s.most_drafted;
         s.drafted = 0;
         s.verify_from = s.length - 1;
         s.next.prefix_length = s.length;
-        s.asks.begin(s.policy, s.next, room, shown);
+        s.asks.begin(s.policy, s.next, budget, shown);
         s.aim();
     }
 };

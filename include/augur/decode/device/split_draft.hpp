@@ -47,10 +47,10 @@ concept ResidentHead = requires(const H& head, const float* state) {
 };
 
 /// Models LoopDrafter, in the target's own cache: no layer runs twice over a token. Target and head must outlive it.
-template <class View, class Drawing, ResidentSplitModel Target, ResidentHead Head>
+template <class View, class TokenSelector, ResidentSplitModel Target, ResidentHead Head>
 class draft_by_split {
  public:
-    static constexpr signals shown = rows_to_tokens<View, Drawing>::shown;
+    static constexpr signals shown = rows_to_tokens<View, TokenSelector>::shown;
 
     template <class Named>
     draft_by_split(const Named& named, const Target& target, const loop_sizes& sizes)
@@ -88,7 +88,7 @@ class draft_by_split {
 
     const Target& target_;
     const Head& head_;
-    rows_to_tokens<View, Drawing> tokens_;
+    rows_to_tokens<View, TokenSelector> tokens_;
 };
 
 /// draft::self_speculation in a speculation_loop: the target's first layers run over the last committed token and over
@@ -99,8 +99,8 @@ class draft_by_split {
 template <ResidentHead Head>
 class split_draft {
  public:
-    template <class View, class Drawing, class Target>
-    using in_loop = draft_by_split<View, Drawing, Target, Head>;
+    template <class View, class TokenSelector, class Target>
+    using in_loop = draft_by_split<View, TokenSelector, Target, Head>;
 
     explicit split_draft(const Head& head) : head_(head) {}
 

@@ -98,9 +98,9 @@ struct attend {
     template <class Team>
     AUGUR_KERNEL void attend_chunk(const Team& team, const work_type& work) const {
         std::uint32_t* const members = team.template shared<std::uint32_t>(work.at.members);
-        auto* const room = team.template shared<std::uint32_t>(work.at.ready);
+        auto* const workspace = team.template shared<std::uint32_t>(work.at.ready);
         auto* const caches = team.template shared<const std::byte* const*>(work.at.parts);
-        const unsigned rows = rows_of(work).find(team, work.shared, work.row, room, caches, members);
+        const unsigned rows = rows_of(work).find(team, work.shared, work.row, workspace, caches, members);
         if (rows == 0) return;
         const row_place& own = task.rows[members[0]];
         const unsigned positions = static_cast<unsigned>(own.position) + 1 - work.chunk * threads;

@@ -137,10 +137,10 @@ struct chunk_rows {
     /// Writes them to members[0] and so on, and how many there are to members[size], which it returns. `room` is for
     /// two words for each row of a set, `caches` for a pointer.
     template <class Team>
-    AUGUR_KERNEL unsigned find(const Team& team, bool shared, std::size_t own, std::uint32_t* room,
+    AUGUR_KERNEL unsigned find(const Team& team, bool shared, std::size_t own, std::uint32_t* workspace,
                                const std::byte* const** caches, std::uint32_t* members) const {
         const auto most = static_cast<unsigned>(size);
-        std::uint32_t* const sees = room + most;
+        std::uint32_t* const sees = workspace + most;
         team.each([&](unsigned thread) {
             if (thread >= most) return;
             sees[thread] = 0;
@@ -150,7 +150,7 @@ struct chunk_rows {
             sees[thread] = seen_by(row);
         });
         team.each([&](unsigned thread) {
-            if (thread < most) room[thread] = is_shared(thread, sees, caches) ? 1 : 0;
+            if (thread < most) workspace[thread] = is_shared(thread, sees, caches) ? 1 : 0;
         });
         team.each([&](unsigned thread) {
             if (thread >= most) return;
@@ -158,13 +158,13 @@ struct chunk_rows {
             if (!shared) {
                 if (row != own) return;
                 members[0] = row;
-                members[most] = 1 - room[thread];
+                members[most] = 1 - workspace[thread];
                 return;
             }
             std::uint32_t before = 0;
-            for (unsigned i = 0; i < thread; ++i) before += room[i];
-            if (room[thread] != 0) members[before] = row;
-            if (thread + 1 == most) members[most] = before + room[thread];
+            for (unsigned i = 0; i < thread; ++i) before += workspace[i];
+            if (workspace[thread] != 0) members[before] = row;
+            if (thread + 1 == most) members[most] = before + workspace[thread];
         });
         return members[most];
     }
