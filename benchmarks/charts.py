@@ -11,6 +11,7 @@ Kinds of results, by the program that wrote them:
     entropies  bench_pyramid: how uncertain draft, qualifier and target are about the same text
     switching  bench_switching: score against the large model's share, labelled by threshold
     run        augur generate --record: the text, each token in the colour of the drafter that proposed it
+    texts      bench_overhead texts, a file for each run, BUILD_RUN.json: a round's time after long texts, a line for each scheme and build
     text       augur generate --json, and the pieces of its ids (augur tokenize --json): the text, coloured by origin
 
 `--peer NAME=task:figure,...` adds a peer's own figures to `at_scale`.
@@ -20,6 +21,7 @@ import argparse
 import json
 import math
 import pathlib
+import statistics
 import sys
 
 import svg
@@ -92,6 +94,22 @@ def switching(results, chosen):
     return {"kind": "points", "title": "Models that take turns by entropy", "x": x, "y": y, "x_range": [0, 105], "series": series}
 
 
+def texts(results, chosen):
+    """The median of each build's runs."""
+    runs = {}
+    for path, rows in zip(chosen.results, results):
+        for row in rows:
+            runs.setdefault((row["scheme"], path.stem.rpartition("_")[0]), {}).setdefault(row["tokens"], []).append(row["round_microseconds"])
+    series = [
+        {"name": f"{scheme} ({build})", "x": list(times), "y": [round(statistics.median(each), 2) for each in times.values()]}
+        for scheme in ("plain", "draft model, 4", "lookup, 4", "EAD")
+        for build, times in ((build, times) for (of, build), times in runs.items() if of == scheme)
+    ]
+    x, ticks = "tokens of text before the round", [1000, 10000, 100000, 1000000]
+    y = "microseconds a round, the models' passes costing next to nothing"
+    return {"kind": "lines", "title": "A round's own time after long texts", "x": x, "y": y, "log_x": True, "log_y": True, "x_ticks": ticks, "series": series}
+
+
 def text(results, chosen):
     run, pieces = results[0], results[1]["pieces"]
     if len(pieces) != len(run["origins"]):
@@ -112,11 +130,20 @@ def run(results, chosen):
     return {"kind": "text", "title": title, "who": said, "plain": ["correction", "bonus", "plain"], "pieces": pieces}
 
 
-KINDS = {of.__name__: of for of in (at_scale, beta, entropies, switching, run, text)}
+KINDS = {of.__name__: of for of in (at_scale, beta, entropies, switching, run, text, texts)}
+
+
+def read(path):
+    """A JSON value, or a list of one on each line."""
+    text = path.read_text(encoding="utf-8")
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        return [json.loads(line) for line in text.splitlines()]
 
 
 def take(chosen):
-    results = [json.loads(path.read_text(encoding="utf-8")) for path in chosen.results]
+    results = [read(path) for path in chosen.results]
     chart = KINDS[chosen.kind](results, chosen)
     if chosen.title:
         chart["title"] = chosen.title

@@ -6,7 +6,7 @@ A chart is a dict, the JSON that docs/charts/data keeps:
     title     what the picture says
     command   what its figures come from, shown under it; `measured` says where and when. `code` in its place: what
               a drawing of a rule shows
-    x, y      what the axes count; `y_range`, `log_x`, `reference` (a level that has a name) where they are wanted
+    x, y      what the axes count; `y_range`, `log_x`, `log_y`, `reference` (a level that has a name) where they are wanted
     groups    of bars: the names along the x axis
     series    [{name, x, y}]; of bars only y; of points `labels` for each
     panels    [{title, series}] in place of `series`: small charts beside each other with axes of their own
@@ -110,14 +110,20 @@ def origin_swatch(picture, place, x, y):
         picture.line(x, y + 6, x + 13, y + 6, "axis")
 
 
+def decades(low, high):
+    return [10**power for power in range(round(math.log10(low)), round(math.log10(high)) + 1)]
+
+
 class Axes:
     """A plot's place on the picture, and from figures to places on it."""
 
     def __init__(self, chart, series, box):
         self.left, self.top, self.right, self.bottom = box
-        self.log = chart.get("log_x", False)
+        self.log, self.log_y = chart.get("log_x", False), chart.get("log_y", False)
         ys = [y for each in series for y in each["y"] if y is not None] + chart.get("reference", [])[:1]
         self.y_low, self.y_high = chart.get("y_range") or (min(0, *ys), max(ys) * 1.06)
+        if self.log_y:
+            self.y_low, self.y_high = 10.0 ** math.floor(math.log10(min(ys))), 10.0 ** math.ceil(math.log10(max(ys)))
         xs = [x for each in series for x in each.get("x", [])] or [0, 1]
         self.x_low, self.x_high = chart.get("x_range") or (min(xs), max(xs))
         self.x_ticks = chart.get("x_ticks") or ticks(self.x_low, self.x_high, 5 if self.right - self.left < 300 else 8)
@@ -127,10 +133,11 @@ class Axes:
         return self.left + (of(value) - of(self.x_low)) / (of(self.x_high) - of(self.x_low)) * (self.right - self.left)
 
     def y(self, value):
-        return self.bottom - (value - self.y_low) / (self.y_high - self.y_low) * (self.bottom - self.top)
+        of = math.log10 if self.log_y else float
+        return self.bottom - (of(value) - of(self.y_low)) / (of(self.y_high) - of(self.y_low)) * (self.bottom - self.top)
 
     def draw(self, picture, chart, numbers_along_x=True):
-        for tick in ticks(self.y_low, self.y_high):
+        for tick in decades(self.y_low, self.y_high) if self.log_y else ticks(self.y_low, self.y_high):
             picture.line(self.left, self.y(tick), self.right, self.y(tick), "grid")
             picture.text(self.left - 6, self.y(tick) + 4, number(tick), "soft small", "end")
         picture.line(self.left, self.bottom, self.right, self.bottom, "axis")

@@ -3,6 +3,7 @@
 
 import argparse
 import json
+import math
 import pathlib
 import re
 import sys
@@ -95,6 +96,16 @@ class Taken(unittest.TestCase):
         row = {"large_usage": 0.5, "threshold_bits": 0.25}
         self.assertEqual([90], taken("switching", [row | {"score": 0.9}])["series"][0]["y"])
         self.assertEqual([12.5], taken("switching", [row | {"perplexity": 12.5}])["series"][0]["y"])
+
+    def test_rounds_after_long_texts_are_medians_of_runs_on_two_logarithmic_axes(self):
+        run = lambda *times: [{"scheme": "plain", "tokens": tokens, "round_microseconds": time} for tokens, time in zip((1000, 10000), times)]
+        names = [pathlib.Path(name) for name in ("before_1.json", "now_1.json", "before_2.json")]
+        chart = taken("texts", run(2, 30), run(1, 1.5), run(4, 50), results=names)
+        self.assertEqual(["plain (before)", "plain (now)"], [each["name"] for each in chart["series"]])
+        self.assertEqual([[3, 40], [1, 1.5]], [each["y"] for each in chart["series"]])
+        drawn = svg.drawing(chart | {"measured": "here", "command": "bench"})
+        heights = [float(y) for y in re.findall(r'<circle cx="[\d.]+" cy="([\d.]+)"', drawn)]
+        self.assertAlmostEqual((heights[0] - heights[1]) / math.log(40 / 3), (heights[2] - heights[3]) / math.log(1.5), delta=1)
 
     def test_text_is_data(self):
         run = {"origins": ["accepted", "correction"], "rounds": 1, "scheme": "lookup", "guarantee": "same text"}
