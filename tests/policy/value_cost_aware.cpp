@@ -581,12 +581,8 @@ BOOST_AUTO_TEST_CASE(a_decoding_keeps_the_text_and_drafts_trees) {
 /// Trees that depend on the draft's rows and on how many of their nodes are worth it, and on no clock.
 struct unlearning {
     value_cost_aware by{{.verify_seconds = {1, 1.1, 1.2, 1.3, 1.5, 1.7, 2}}};
-    std::size_t length(const observation& seen) const { return by.plan(seen).length; }
-    float expected(float probability) const { return by.worth(probability); }
-    std::size_t expands(const observation& seen, std::span<const float> values) const {
-        return by.expand(seen, values);
-    }
-    std::size_t keeps(const observation& seen, std::span<const float> values) const { return by.keep(seen, values); }
+    static constexpr draft_shape plans = draft_shape::grown_tree;
+    draft_plan plan(const observation& seen) const { return by.plan(seen); }
 };
 
 BOOST_AUTO_TEST_CASE(distributions_are_kept) {
