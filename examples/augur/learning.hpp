@@ -176,7 +176,7 @@ class learning_watcher {
         if constexpr (attends) own_ = &session.drafter_state.own;
     }
     void watch(const auto& view) {
-        draft::shown_text text;
+        draft::shown_sequence text;
         if constexpr (attends) text = own_->text(online_->drafts());
         online_->show(view, states_->of(view.length_before), text);
     }

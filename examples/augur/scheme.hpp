@@ -148,7 +148,7 @@ struct run_result {
 
 /// Decodes by a resolved scheme, for which the draft checkpoints that it uses are loaded. Throws augur::error, also
 /// where the model's logits were invalid.
-run_result run(const scheme_options& resolved, const engine& target, const members& drafters,
+run_result run(const scheme_options& resolved, const engine& target, const draft_checkpoints& drafters,
                const run_request& request);
 
 }  // namespace augur::program

@@ -34,13 +34,13 @@ std::uint64_t bytes_needed(const llama::config& c, const synthetic_request& aske
     const std::uint64_t width = c.width, layer = llama::layer_parameters(c);
     const std::uint64_t head = std::min(head_tokens, c.vocabulary) * width;
     const std::uint64_t own = different * layer + width * c.vocabulary;
-    std::uint64_t members = 0;
-    if (asked.drafters.contains("draft")) members += 2 * layer + head;
-    if (asked.drafters.contains("eagle")) members += layer + 2 * width * width + head;
-    if (asked.drafters.contains("hydra")) members += (2 + 3 + 4 + 5) * width * width + head;
-    if (asked.drafters.contains("medusa")) members += 4 * width * width + head;
-    const std::uint64_t weights =
-        llama::stored_bytes(asked.weights, own) + llama::stored_bytes(format_of_checkpoints(c, asked.weights), members);
+    std::uint64_t parameters = 0;
+    if (asked.drafters.contains("draft")) parameters += 2 * layer + head;
+    if (asked.drafters.contains("eagle")) parameters += layer + 2 * width * width + head;
+    if (asked.drafters.contains("hydra")) parameters += (2 + 3 + 4 + 5) * width * width + head;
+    if (asked.drafters.contains("medusa")) parameters += 4 * width * width + head;
+    const std::uint64_t weights = llama::stored_bytes(asked.weights, own) +
+                                  llama::stored_bytes(format_of_checkpoints(c, asked.weights), parameters);
     const std::uint64_t keys = 2 * c.layers * c.key_value_heads * c.head_size * sizeof(float);
     return weights / 100 * 105 + keys * (asked.context + 256);
 }
@@ -59,8 +59,8 @@ synthetic_rounds::synthetic_rounds(const synthetic_request& asked) : asked_(aske
     llama::load_options options{.threads = asked.threads};
     target_.emplace(c, make.model(different_), options);
     options.pool = target_->pool();
-    llama::synthetic_weights members(c, format_of_checkpoints(c, asked.weights), 2);
-    make_drafters(c, members, options);
+    llama::synthetic_weights checkpoints(c, format_of_checkpoints(c, asked.weights), 2);
+    make_drafters(c, checkpoints, options);
     for (std::size_t i = 0; i < asked.context + room; ++i) {
         text_.push_back(static_cast<token>((i * 7919 + 13) % asked.vocabulary));
     }

@@ -30,7 +30,8 @@ inline bool weighs_nodes(const scheme_options& chosen) {
 
 /// What a hybrid looks for first, in the text and in the table that was counted before. Where a layer comes after them
 /// the table is asked for its longest contexts alone.
-std::pair<draft::prompt_lookup, draft::ngram_store> lookups_of(const scheme_options& resolved, const members& drafters);
+std::pair<draft::prompt_lookup, draft::ngram_store> lookups_of(const scheme_options& resolved,
+                                                               const draft_checkpoints& drafters);
 
 /// Whether `auto` drafts trees by this scheme, which drafts what pays: by a layer, where a pass over 8 rows takes less
 /// than twice as long as one over 1; above temperature 0 not under rejection_sampling. `verify_seconds`: of passes
@@ -48,11 +49,11 @@ void check_trees(const scheme_options& chosen);
 void check_tree_criterion(const scheme_options& chosen, const transform::settings& sampling);
 
 /// As run, for merged.
-run_result run_merged(const scheme_options& resolved, const engine& target, const members& drafters,
+run_result run_merged(const scheme_options& resolved, const engine& target, const draft_checkpoints& drafters,
                       const run_request& request);
 
 /// As run, for these.
-run_result run_trees(const scheme_options& resolved, const engine& target, const members& drafters,
+run_result run_trees(const scheme_options& resolved, const engine& target, const draft_checkpoints& drafters,
                      const run_request& request);
 
 }  // namespace augur::program

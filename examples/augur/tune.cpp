@@ -360,7 +360,7 @@ class tuner {
     std::vector<prompt_entry> prompts_;
     llama::host_model target_;
     engine engine_{target_};
-    members drafters_;
+    draft_checkpoints drafters_;
     std::vector<recorded_model> models_;  ///< the target last
     json identity_;
     json searches_ = json::array();  ///< for a record
