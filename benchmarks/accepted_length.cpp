@@ -13,9 +13,9 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <augur/augur.hpp>
-#include <augur/io/gguf.hpp>
-#include <augur/io/read_vocabulary.hpp>
-#include <augur/io/token_texts.hpp>
+#include <augur/io/files/gguf.hpp>
+#include <augur/io/text/read_vocabulary.hpp>
+#include <augur/io/text/token_texts.hpp>
 #include <augur/llama/host_model.hpp>
 #include <augur/testing/enumerate.hpp>
 #include <augur/testing/models.hpp>

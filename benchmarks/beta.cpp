@@ -8,10 +8,10 @@
 
 #include <CLI/CLI.hpp>
 #include <augur/augur.hpp>
-#include <augur/io/gguf.hpp>
-#include <augur/io/read_vocabulary.hpp>
-#include <augur/io/token_texts.hpp>
-#include <augur/io/tokenizer.hpp>
+#include <augur/io/files/gguf.hpp>
+#include <augur/io/text/read_vocabulary.hpp>
+#include <augur/io/text/token_texts.hpp>
+#include <augur/io/text/tokenizer.hpp>
 #include <augur/llama/draft_checkpoint.hpp>
 #include <augur/llama/qualifier.hpp>
 #include <cstdio>

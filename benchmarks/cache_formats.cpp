@@ -8,8 +8,8 @@
 // divergence of the rounded one, in nats. Then single new rows after so many tokens, in turns: medians in milliseconds.
 
 #include <algorithm>
-#include <augur/io/read_vocabulary.hpp>
-#include <augur/io/tokenizer.hpp>
+#include <augur/io/text/read_vocabulary.hpp>
+#include <augur/io/text/tokenizer.hpp>
 #include <augur/llama/host_model.hpp>
 #include <chrono>
 #include <cmath>

@@ -27,7 +27,7 @@ SOURCES = {
     "the headers alone": "#include <augur/augur.hpp>\n",
     "a chain": BEGIN + "const auto scheme = speculate(draft::draft_model(b), a, policy::fixed_length{4}, accept::rejection_sampling{});\n" + END,
     "a cascade of three": BEGIN
-    + "const cascade::model_link link{policy::fixed_length{2}, accept::rejection_sampling{}};\n"
+    + "const scheme::model_link link{policy::fixed_length{2}, accept::rejection_sampling{}};\n"
     + "const auto scheme = cascaded(a, link, b, link, c);\n"
     + END,
 }

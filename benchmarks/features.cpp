@@ -14,12 +14,11 @@
 #include <algorithm>
 #include <augur/accept/coupled.hpp>
 #include <augur/accept/exact.hpp>
-#include <augur/cascade/speculator.hpp>
 #include <augur/decode/generate.hpp>
 #include <augur/draft/head_tree.hpp>
 #include <augur/draft/no_draft.hpp>
-#include <augur/io/gguf.hpp>
-#include <augur/io/read_vocabulary.hpp>
+#include <augur/io/files/gguf.hpp>
+#include <augur/io/text/read_vocabulary.hpp>
 #include <augur/llama/draft_heads.hpp>
 #include <augur/llama/host_model.hpp>
 #include <augur/measure/entropy.hpp>
@@ -27,6 +26,7 @@
 #include <augur/policy/tree_cost_aware.hpp>
 #include <augur/policy/tree_hysteresis.hpp>
 #include <augur/policy/tree_static.hpp>
+#include <augur/scheme/speculator.hpp>
 #include <augur/tree/bank.hpp>
 #include <augur/tree/frontier.hpp>
 #include <augur/tree/growth.hpp>

@@ -22,8 +22,8 @@
 #include <augur/draft/eagle_tree.hpp>
 #include <augur/draft/fallback.hpp>
 #include <augur/draft/prompt_lookup.hpp>
-#include <augur/io/gguf.hpp>
-#include <augur/io/read_vocabulary.hpp>
+#include <augur/io/files/gguf.hpp>
+#include <augur/io/text/read_vocabulary.hpp>
 #include <augur/llama/eagle_model.hpp>
 #include <augur/llama/host_model.hpp>
 #include <augur/policy/cost_aware.hpp>

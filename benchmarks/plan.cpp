@@ -76,14 +76,14 @@ struct yields {
 
 template <class Rule>
 auto link_by(std::size_t length, double threshold) {
-    return cascade::model_link{fixed_length{length}, Rule(threshold)};
+    return scheme::model_link{fixed_length{length}, Rule(threshold)};
 }
 
 yields run(const settings& chosen) {
     using published = accept::fuzzy<divergence>;
     using rejecting = accept::rejection_then_fuzzy<divergence>;
     const family of(chosen);
-    const cascade::model_link exact{fixed_length{chosen.draft_length}, accept::rejection_sampling{}};
+    const scheme::model_link exact{fixed_length{chosen.draft_length}, accept::rejection_sampling{}};
     const auto two = [&](const auto& link) { return yield(of, cascaded(of.draft, link, of.target), chosen); };
     const auto three = [&](const auto& first, const auto& last) {
         return yield(of, cascaded(of.draft, first, of.qualifier, last, of.target), chosen);

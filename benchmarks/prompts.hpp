@@ -1,9 +1,9 @@
 #pragma once
 // Prompts for benchmarks, JSON lines {"id", "task", "prompt"}, and problems, {"prompt", "answer"}.
 
-#include <augur/io/chat_template.hpp>
-#include <augur/io/chat_tokens.hpp>
-#include <augur/io/tokenizer.hpp>
+#include <augur/io/text/chat_template.hpp>
+#include <augur/io/text/chat_tokens.hpp>
+#include <augur/io/text/tokenizer.hpp>
 #include <cctype>
 #include <fstream>
 #include <nlohmann/json.hpp>

@@ -11,8 +11,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <augur/augur.hpp>
-#include <augur/io/gguf.hpp>
-#include <augur/io/read_vocabulary.hpp>
+#include <augur/io/files/gguf.hpp>
+#include <augur/io/text/read_vocabulary.hpp>
 #include <augur/llama/draft_checkpoint.hpp>
 #include <augur/llama/host_model.hpp>
 #include <cmath>

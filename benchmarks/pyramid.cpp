@@ -20,10 +20,10 @@
 #include <CLI/CLI.hpp>
 #include <augur/accept/rejection_then_fuzzy.hpp>
 #include <augur/augur.hpp>
-#include <augur/io/gguf.hpp>
-#include <augur/io/read_vocabulary.hpp>
-#include <augur/io/token_texts.hpp>
-#include <augur/io/tokenizer.hpp>
+#include <augur/io/files/gguf.hpp>
+#include <augur/io/text/read_vocabulary.hpp>
+#include <augur/io/text/token_texts.hpp>
+#include <augur/io/text/tokenizer.hpp>
 #include <augur/llama/draft_checkpoint.hpp>
 #include <augur/llama/qualifier.hpp>
 #include <cmath>
@@ -139,8 +139,8 @@ void add(outcome& into, const auto& scheme, const prompt& asked, const decode::o
 
 void run(outcome& into, const configuration& chosen, const family& of, const prompt& asked,
          const decode::options& options) {
-    using cascade::model_link;
     using policy::fixed_length;
+    using scheme::model_link;
     const fuzzy last(chosen.target_threshold);
     tune::divergence_meter meter(last, options.sampling, of.target.vocabulary_size());
     const fixed_length by_draft{chosen.draft_length}, by_qualifier{chosen.qualifier_length}, alone{4};

@@ -109,8 +109,8 @@ void measure_all(std::size_t vocabulary, std::size_t rounds) {
     measure("draft model, 4, rejection sampling", speculate(small, target, four, accept::rejection_sampling{}),
             vocabulary, rounds, 1);
     measure("cascade of three, 2 and 4, rejection sampling",
-            cascaded(small, cascade::model_link{policy::fixed_length{2}, accept::rejection_sampling{}}, middle,
-                     cascade::model_link{four, accept::rejection_sampling{}}, target),
+            cascaded(small, scheme::model_link{policy::fixed_length{2}, accept::rejection_sampling{}}, middle,
+                     scheme::model_link{four, accept::rejection_sampling{}}, target),
             vocabulary, rounds, 1);
 }
 

@@ -14,9 +14,9 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <augur/augur.hpp>
-#include <augur/io/gguf.hpp>
-#include <augur/io/read_vocabulary.hpp>
-#include <augur/io/tokenizer.hpp>
+#include <augur/io/files/gguf.hpp>
+#include <augur/io/text/read_vocabulary.hpp>
+#include <augur/io/text/tokenizer.hpp>
 #include <augur/llama/host_model.hpp>
 #include <cstdio>
 #include <fstream>

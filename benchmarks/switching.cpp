@@ -13,10 +13,10 @@
 
 #include <CLI/CLI.hpp>
 #include <augur/augur.hpp>
-#include <augur/io/gguf.hpp>
-#include <augur/io/read_vocabulary.hpp>
-#include <augur/io/token_texts.hpp>
-#include <augur/io/tokenizer.hpp>
+#include <augur/io/files/gguf.hpp>
+#include <augur/io/text/read_vocabulary.hpp>
+#include <augur/io/text/token_texts.hpp>
+#include <augur/io/text/tokenizer.hpp>
 #include <augur/llama/draft_checkpoint.hpp>
 #include <augur/llama/early_exit.hpp>
 #include <augur/llama/host_model.hpp>
@@ -84,9 +84,9 @@ void decode_once(setting& into, const host_model& large, const prompt& asked, co
     options.sampling.temperature.value = into.temperature;
     options.stop.max_tokens = chosen.max_tokens;
     options.stop.stop_tokens.assign(words.end_tokens().begin(), words.end_tokens().end());
-    const policy::rolling_entropy policy(
+    const switching::rolling_entropy policy(
         {.thresholds_bits = {into.threshold}, .window = chosen.window, .dwell = chosen.dwell});
-    const auto scheme = switching(*into.small, large, policy)
+    const auto scheme = switched(*into.small, large, policy)
                             .with({.first = into.threshold == 0 ? 1u : 0u, .keep_warm = chosen.keep_warm});
     const auto made = decode::generate<any_guarantee>(scheme, asked.tokens, options);
     const auto& models = made.counts.models;
@@ -98,7 +98,7 @@ void decode_once(setting& into, const host_model& large, const prompt& asked, co
     into.by_large += models[1].written;
     into.caught_up += models[0].caught_up + models[1].caught_up;
     into.seconds += made.counts.seconds.decoding() + made.counts.seconds.prefill;
-    into.parameters += cascade::parameter_ratio(models, parameters) * static_cast<double>(made.tokens.size());
+    into.parameters += switching::parameter_ratio(models, parameters) * static_cast<double>(made.tokens.size());
     into.surprise += surprise_of(large, asked.tokens, made.tokens);
 }
 

@@ -151,7 +151,7 @@ inline std::vector<decoding> decodings(const table_model& target, const table_mo
         return decode_after(name, length, std::move(scheme), text, chosen);
     };
     using policy::fixed_length;
-    const policy::rolling_entropy turns({.thresholds_bits = {8.95}});
+    const switching::rolling_entropy turns({.thresholds_bits = {8.95}});
     std::vector<decoding> all;
     all.push_back(add("plain", plain(target), greedy));
     all.push_back(add("plain, text and stop strings", plain(target), with_text(greedy)));
@@ -160,8 +160,8 @@ inline std::vector<decoding> decodings(const table_model& target, const table_mo
     all.push_back(add("draft model, 4, rejection sampling",
                       speculate(small, target, fixed_length{4}, accept::rejection_sampling{}), sampled));
     all.push_back(add("cascade of three",
-                      cascaded(small, cascade::model_link{fixed_length{2}, accept::exact{}}, medium,
-                               cascade::model_link{fixed_length{4}, accept::exact{}}, target),
+                      cascaded(small, scheme::model_link{fixed_length{2}, accept::exact{}}, medium,
+                               scheme::model_link{fixed_length{4}, accept::exact{}}, target),
                       greedy));
     all.push_back(
         add("lookup, 4", speculate(draft::prompt_lookup(2, 8), target, fixed_length{4}, accept::exact{}), greedy));
@@ -172,7 +172,7 @@ inline std::vector<decoding> decodings(const table_model& target, const table_mo
     all.push_back(decode_learning("n-gram memory, 4, and its watcher", length, target, text, greedy));
     all.push_back(decode_together("batch of four, draft model, 4", length,
                                   speculate(small, target, fixed_length{4}, accept::exact{}), text, greedy));
-    all.push_back(add("EAD", switching(small, target, turns), sampled));
+    all.push_back(add("EAD", switched(small, target, turns), sampled));
     return all;
 }
 

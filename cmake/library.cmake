@@ -14,7 +14,7 @@ set(augur_train_headers ${augur_core_headers})
 set(augur_llama_headers ${augur_core_headers})
 set(augur_device_headers ${augur_core_headers})
 list(FILTER augur_encoder_headers INCLUDE REGEX "/include/augur/encoder/")
-list(FILTER augur_train_headers INCLUDE REGEX "/include/augur/(train/|io/(fnv_hash|regular_file)\\.hpp$)")
+list(FILTER augur_train_headers INCLUDE REGEX "/include/augur/(train/|io/files/(fnv_hash|regular_file)\\.hpp$)")
 list(FILTER augur_llama_headers INCLUDE REGEX "/include/augur/(io|llama|(backend|decode)/device)/") # made of kernels
 list(FILTER augur_device_headers INCLUDE REGEX "/include/augur/(backend|decode)/device/")
 list(FILTER augur_device_headers EXCLUDE REGEX "/quantised_tiles\\.hpp$") # reads the blocks of augur::llama's files

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes include/augur/io/unicode_classes.hpp's table anew: pip install unicodedata2==16.0.0, then run this.
+"""Writes include/augur/io/text/unicode_classes.hpp's table anew: pip install unicodedata2==16.0.0, then run this.
 
 The version is the one that Hugging Face's tokenizers cut by (0.23.3: patterns by Unicode 16.0, `Digits` by 17.0). To move on, compare
 all code points with theirs first (tests/program/unicode_tables.py).
@@ -15,7 +15,7 @@ SPACES = [(0x9, 0xD), (0x20, 0x20), (0x85, 0x85), (0xA0, 0xA0), (0x1680, 0x1680)
 LATER_NUMBERS = [(0x11DE0, 0x11DE9), (0x16FF4, 0x16FF6)]  # in Unicode 17.0
 KINDS = {"L": 1, "N": 2, "M": 3}
 SPACE, LATER_NUMBER = 4, 5
-HEADER = pathlib.Path(__file__).resolve().parent.parent / "include/augur/io/unicode_classes.hpp"
+HEADER = pathlib.Path(__file__).resolve().parent.parent / "include/augur/io/text/unicode_classes.hpp"
 BEGIN, FINISH = "    // clang-format off\n", "    // clang-format on\n"
 
 

@@ -9,10 +9,10 @@
 
 #include <algorithm>
 #include <augur/encoder/gate.hpp>
-#include <augur/io/gguf.hpp>
-#include <augur/io/json.hpp>
-#include <augur/io/read_vocabulary.hpp>
-#include <augur/io/tokenizer.hpp>
+#include <augur/io/files/gguf.hpp>
+#include <augur/io/files/json.hpp>
+#include <augur/io/text/read_vocabulary.hpp>
+#include <augur/io/text/tokenizer.hpp>
 #include <augur/llama/draft_checkpoint.hpp>
 #include <augur/llama/qualifier.hpp>
 #include <cmath>

@@ -31,13 +31,11 @@
 
 #include "augur/accept/exact.hpp"
 #include "augur/backend/device/cuda_system.hpp"
-#include "augur/cascade/cascade.hpp"
-#include "augur/cascade/speculator.hpp"
 #include "augur/decode/device/generate.hpp"
 #include "augur/decode/device/kernel_bins.hpp"
 #include "augur/decode/generate.hpp"
 #include "augur/draft/model_tree.hpp"
-#include "augur/io/gguf.hpp"
+#include "augur/io/files/gguf.hpp"
 #include "augur/llama/device/widened.hpp"
 #include "augur/llama/gguf_config.hpp"
 #include "augur/llama/shape.hpp"
@@ -45,6 +43,8 @@
 #include "augur/policy/entropy_bins.hpp"
 #include "augur/policy/fixed_length.hpp"
 #include "augur/policy/tree_static.hpp"
+#include "augur/scheme/cascade.hpp"
+#include "augur/scheme/speculator.hpp"
 #include "augur/types/error.hpp"
 #include "resident_model.hpp"
 
@@ -214,7 +214,7 @@ class comparison {
         auto plain_loop = looped(of_.target_there, fixed_length{0}, 0);
         auto fixed_loop = looped(of_.draft_there, ahead, settings_.length);
         auto bins_loop = looped(of_.draft_there, decode::device::kernel_bins<>(bins), most_drafted);
-        const cascade::model_link first{fixed_length{3}, accept::exact{}}, second{fixed_length{6}, accept::exact{}};
+        const scheme::model_link first{fixed_length{3}, accept::exact{}}, second{fixed_length{6}, accept::exact{}};
         const auto three = cascaded(of_.small, first, of_.draft, second, of_.target);
         const draft::model_tree branches(of_.draft, draft::argmax{});
         const auto tree = topology::of_paths({{0}, {1}, {0, 0}, {0, 1}, {1, 0}, {0, 0, 0}, {0, 0, 0, 0}});

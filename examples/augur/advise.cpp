@@ -1,8 +1,8 @@
 // augur advise: what each scheme would gain with a model of some shape on this machine, before there is one.
 
 #include <algorithm>
-#include <augur/io/json_reader.hpp>
-#include <augur/io/quote.hpp>
+#include <augur/io/files/json_reader.hpp>
+#include <augur/io/files/quote.hpp>
 #include <augur/tune/advice.hpp>
 #include <cmath>
 #include <cstdio>

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <augur/accept/coupled.hpp>
-#include <augur/cascade/speculator.hpp>
 #include <augur/decode/batch.hpp>
 #include <augur/detail/half.hpp>
 #include <augur/detail/stopwatch.hpp>
-#include <augur/io/json_reader.hpp>
-#include <augur/io/quote.hpp>
-#include <augur/io/utf8.hpp>
+#include <augur/io/files/json_reader.hpp>
+#include <augur/io/files/quote.hpp>
+#include <augur/io/text/utf8.hpp>
+#include <augur/scheme/speculator.hpp>
 #include <augur/transform/pipeline.hpp>
 #include <augur/types/prefix.hpp>
 #include <bit>

@@ -1,9 +1,9 @@
 #include "calibration.hpp"
 
 #include <algorithm>
-#include <augur/io/fingerprint.hpp>
-#include <augur/io/json_reader.hpp>
-#include <augur/io/quote.hpp>
+#include <augur/io/files/fingerprint.hpp>
+#include <augur/io/files/json_reader.hpp>
+#include <augur/io/files/quote.hpp>
 #include <filesystem>
 #include <fstream>
 #include <string_view>

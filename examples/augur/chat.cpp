@@ -2,8 +2,8 @@
 
 #include <unistd.h>
 
-#include <augur/io/quote.hpp>
-#include <augur/io/utf8.hpp>
+#include <augur/io/files/quote.hpp>
+#include <augur/io/text/utf8.hpp>
 #include <cstdio>
 #include <iostream>
 #include <limits>

@@ -1,8 +1,8 @@
 #include "conversation.hpp"
 
-#include <augur/io/chat_tokens.hpp>
-#include <augur/io/gguf.hpp>
-#include <augur/io/safetensors.hpp>
+#include <augur/io/files/gguf.hpp>
+#include <augur/io/files/safetensors.hpp>
+#include <augur/io/text/chat_tokens.hpp>
 #include <cctype>
 #include <filesystem>
 #include <string_view>

@@ -1,8 +1,8 @@
 #pragma once
 // A conversation as tokens: what each turn adds to those that are there, so that they are computed once.
 
-#include <augur/io/chat_template.hpp>
-#include <augur/io/tokenizer.hpp>
+#include <augur/io/text/chat_template.hpp>
+#include <augur/io/text/tokenizer.hpp>
 #include <augur/types/token.hpp>
 #include <optional>
 #include <span>

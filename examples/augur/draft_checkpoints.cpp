@@ -1,12 +1,12 @@
 #include "draft_checkpoints.hpp"
 
 #include <algorithm>
-#include <augur/io/fingerprint.hpp>
-#include <augur/io/gguf.hpp>
-#include <augur/io/quote.hpp>
-#include <augur/io/read_ngrams.hpp>
-#include <augur/io/safetensors.hpp>
-#include <augur/io/token_texts.hpp>
+#include <augur/io/files/fingerprint.hpp>
+#include <augur/io/files/gguf.hpp>
+#include <augur/io/files/quote.hpp>
+#include <augur/io/files/read_ngrams.hpp>
+#include <augur/io/files/safetensors.hpp>
+#include <augur/io/text/token_texts.hpp>
 #include <augur/llama/early_exit.hpp>
 #include <augur/llama/qualifier.hpp>
 #include <cstddef>

@@ -3,7 +3,7 @@
 // for this model.
 
 #include <augur/draft/ngram_table.hpp>
-#include <augur/io/bank_file.hpp>
+#include <augur/io/files/bank_file.hpp>
 #include <augur/llama/draft_heads.hpp>
 #include <augur/llama/eagle_model.hpp>
 #include <augur/llama/exit_head.hpp>

@@ -1,6 +1,6 @@
 #include "engine.hpp"
 
-#include <augur/io/quote.hpp>
+#include <augur/io/files/quote.hpp>
 #include <augur/types/error.hpp>
 
 #if defined(AUGUR_PROGRAM_CUDA)

@@ -131,7 +131,7 @@ void check_room(const entropy_options& chosen, const readers& by, std::span<cons
 }
 
 text_report report_for(const entropy_options& chosen, readers& by, const std::optional<io::tokenizer>& words,
-                       const policy::rolling_entropy& turns) {
+                       const switching::rolling_entropy& turns) {
     text_report report{.names = {},
                        .files = {},
                        .bin_edges_nats = chosen.edges_nats,
@@ -160,7 +160,7 @@ void check_early(const entropy_options& chosen) {
 void entropy(const entropy_options& chosen) {
     check_early(chosen);
     const policy::entropy_bins bins(chosen.edges_nats, chosen.lengths);
-    const policy::rolling_entropy turns(
+    const switching::rolling_entropy turns(
         {.thresholds_bits = {chosen.threshold_bits}, .window = chosen.window, .dwell = chosen.dwell});
     const auto words = load_tokenizer(chosen.model.path);
     std::vector<token> ids = encode_prompt(chosen.prompt, words, chosen.model.path);

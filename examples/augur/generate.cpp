@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <augur/detail/stopwatch.hpp>
-#include <augur/io/stop_marks.hpp>
-#include <augur/io/utf8.hpp>
+#include <augur/io/text/stop_marks.hpp>
+#include <augur/io/text/utf8.hpp>
 #include <filesystem>
 #include <memory>
 #include <set>

@@ -1,8 +1,8 @@
 // augur grow: which draft trees are worth having for a model, whoever drafts for it and a kind of prompts.
 
 #include <algorithm>
-#include <augur/io/bank_file.hpp>
-#include <augur/io/fingerprint.hpp>
+#include <augur/io/files/bank_file.hpp>
+#include <augur/io/files/fingerprint.hpp>
 #include <augur/tree/frontier.hpp>
 #include <augur/tree/growth.hpp>
 #include <bit>

@@ -2,7 +2,7 @@
 // What draft trees are scored and measured by while they grow: decodings of prompts by whoever drafts.
 
 #include <augur/decode/generate.hpp>
-#include <augur/io/bank_file.hpp>
+#include <augur/io/files/bank_file.hpp>
 #include <augur/tree/growth.hpp>
 #include <augur/tune/tree_rollout.hpp>
 #include <augur/types/token.hpp>

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <augur/detail/stopwatch.hpp>
-#include <augur/io/json.hpp>
-#include <augur/io/json_reader.hpp>
-#include <augur/io/sealed_json.hpp>
+#include <augur/io/files/json.hpp>
+#include <augur/io/files/json_reader.hpp>
+#include <augur/io/files/sealed_json.hpp>
 #include <chrono>
 #include <cstdint>
 #include <filesystem>

@@ -1,9 +1,9 @@
 #include "growth_state.hpp"
 
 #include <algorithm>
-#include <augur/io/json.hpp>
-#include <augur/io/json_reader.hpp>
-#include <augur/io/sealed_json.hpp>
+#include <augur/io/files/json.hpp>
+#include <augur/io/files/json_reader.hpp>
+#include <augur/io/files/sealed_json.hpp>
 #include <augur/tree/paths.hpp>
 #include <cstdint>
 #include <utility>

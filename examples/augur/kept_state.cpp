@@ -1,8 +1,8 @@
 #include "kept_state.hpp"
 
 #include <augur/backend/host/instruction_set.hpp>
-#include <augur/io/policy_state.hpp>
-#include <augur/io/regular_file.hpp>
+#include <augur/io/files/policy_state.hpp>
+#include <augur/io/files/regular_file.hpp>
 #include <filesystem>
 #include <system_error>
 #include <utility>

@@ -1,8 +1,8 @@
 // augur learn: decodes prompts, and has what drafts learn from what the model says of its drafts.
 
 #include <algorithm>
-#include <augur/io/quote.hpp>
-#include <augur/io/utf8.hpp>
+#include <augur/io/files/quote.hpp>
+#include <augur/io/text/utf8.hpp>
 #include <augur/policy/confidence_stop.hpp>
 #include <augur/train/diagnostics.hpp>
 #include <cmath>

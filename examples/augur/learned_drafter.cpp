@@ -4,7 +4,7 @@
 #include <augur/accept/exact.hpp>
 #include <augur/accept/rejection_sampling.hpp>
 #include <augur/draft/ngram_memory.hpp>
-#include <augur/io/quote.hpp>
+#include <augur/io/files/quote.hpp>
 #include <augur/policy/fixed_length.hpp>
 #include <type_traits>
 #include <utility>

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <augur/draft/exit_head.hpp>
-#include <augur/io/fingerprint.hpp>
+#include <augur/io/files/fingerprint.hpp>
 #include <augur/llama/exit_head.hpp>
 #include <augur/train/checkpoint.hpp>
 #include <augur/train/widened.hpp>

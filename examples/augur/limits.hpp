@@ -3,7 +3,7 @@
 // them.
 
 #include <augur/draft/prompt_lookup.hpp>
-#include <augur/io/json.hpp>
+#include <augur/io/files/json.hpp>
 #include <augur/types/error.hpp>
 #include <cmath>
 #include <cstddef>

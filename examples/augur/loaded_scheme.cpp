@@ -1,7 +1,7 @@
 #include "loaded_scheme.hpp"
 
 #include <algorithm>
-#include <augur/io/quote.hpp>
+#include <augur/io/files/quote.hpp>
 #include <augur/policy/cost_aware.hpp>
 #include <augur/policy/hybrid_value_cost_aware.hpp>
 #include <augur/policy/tree_cost_aware.hpp>
@@ -161,7 +161,7 @@ void loaded_scheme::recall(io::policy_state before) {
 void loaded_scheme::learn(const run_result& made) {
     if (!made.learned || made.counts.rounds() == 0 || rows_to_measure() == 0) return;
     const std::vector<policy::timed>& passes = made.learned->passes;
-    detail::pass_seconds estimated(passes.size(), policy::cost_aware_options{}.memory);
+    policy::pass_seconds estimated(passes.size(), policy::cost_aware_options{}.memory);
     estimated.recall(passes);
     learned_.verify_seconds.clear();
     for (std::size_t rows = 1; estimated.known() && rows <= std::min(passes.size(), verify_seconds_.size()); ++rows) {

@@ -1,7 +1,7 @@
 #pragma once
 // A scheme and whoever drafts for it: from what was asked for to what can run.
 
-#include <augur/io/policy_state.hpp>
+#include <augur/io/files/policy_state.hpp>
 #include <augur/tune/verify_curve.hpp>
 #include <string>
 #include <vector>

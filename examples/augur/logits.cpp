@@ -1,7 +1,7 @@
 // augur logits: the row that scores what follows a prompt.
 
 #include <algorithm>
-#include <augur/io/utf8.hpp>
+#include <augur/io/text/utf8.hpp>
 #include <bit>
 #include <cmath>
 #include <cstdint>

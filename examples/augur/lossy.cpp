@@ -1,6 +1,6 @@
 #include "lossy.hpp"
 
-#include <augur/io/quote.hpp>
+#include <augur/io/files/quote.hpp>
 
 #include "lossy_rules.hpp"
 #include "options.hpp"
@@ -59,8 +59,8 @@ std::string rule_of(const scheme_options& chosen, const transform::settings& sam
 
 }  // namespace
 
-policy::rolling_entropy turns_of(const scheme_options& chosen) {
-    return policy::rolling_entropy(
+switching::rolling_entropy turns_of(const scheme_options& chosen) {
+    return switching::rolling_entropy(
         {.thresholds_bits = chosen.thresholds, .window = chosen.window, .dwell = chosen.dwell});
 }
 

@@ -3,7 +3,7 @@
 
 #include <augur/accept/rejection_then_fuzzy.hpp>
 #include <augur/measure/divergence.hpp>
-#include <augur/policy/rolling_entropy.hpp>
+#include <augur/switching/rolling_entropy.hpp>
 #include <string_view>
 
 #include "lossy.hpp"
@@ -15,6 +15,6 @@ using fuzzy = accept::rejection_then_fuzzy<measure::total_variation>;
 
 inline constexpr std::string_view published_scheme = "psd_f_as_published", greedy_rule = "fuzzy_greedy";
 
-policy::rolling_entropy turns_of(const scheme_options& chosen);
+switching::rolling_entropy turns_of(const scheme_options& chosen);
 
 }  // namespace augur::program

@@ -1,7 +1,7 @@
 #include <augur/accept/fuzzy_greedy.hpp>
-#include <augur/cascade/cascade.hpp>
-#include <augur/decode/switching.hpp>
 #include <augur/policy/fixed_length.hpp>
+#include <augur/scheme/cascade.hpp>
+#include <augur/switching/session.hpp>
 #include <augur/tune/divergence_meter.hpp>
 #include <augur/tune/turns.hpp>
 
@@ -20,8 +20,8 @@ using fuzzy_greedy = accept::fuzzy_greedy<measure::total_variation>;
 
 run_result run_turns(const scheme_options& resolved, const engine& target, const llama::host_model& small,
                      const run_request& request) {
-    const cascade::switching_options options{.draft_length = resolved.length.value_or(0)};
-    const auto scheme = switching(small, target, turns_of(resolved)).with(options);
+    const switching::switching_options options{.draft_length = resolved.length.value_or(0)};
+    const auto scheme = switched(small, target, turns_of(resolved)).with(options);
     run_result made = run_scheme(scheme, request);
     if (request.measures_divergence) {
         made.divergence = tune::divergence_of_turns(scheme, request.prompt, made.ids, request.options.sampling);
@@ -43,7 +43,7 @@ run_result run_measured(const auto& scheme, const engine& target, const run_requ
 template <class Rule>
 run_result run_fuzzy(const scheme_options& resolved, const engine& target, const draft_checkpoints& drafters,
                      const run_request& request, const auto& inside) {
-    using cascade::model_link;
+    using scheme::model_link;
     const Rule last(resolved.thresholds.back());
     if (resolved.scheme == "fsd") {
         const model_link by_draft{policy::fixed_length{*resolved.length}, last};
@@ -63,7 +63,7 @@ run_result run_fuzzy(const scheme_options& resolved, const engine& target, const
 template <class Rule>
 run_result run_as_published(const scheme_options& resolved, const engine& target, const draft_checkpoints& drafters,
                             const run_request& request) {
-    using cascade::model_link;
+    using scheme::model_link;
     const model_link first{policy::fixed_length{resolved.lengths[0]}, Rule(resolved.thresholds.front())};
     const model_link last{policy::fixed_length{resolved.lengths[1]}, Rule(resolved.thresholds.back())};
     return run_scheme(cascaded_as_published(*drafters.draft, first, *drafters.qualifier, last, target), request);

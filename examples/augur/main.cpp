@@ -2,7 +2,7 @@
 
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
-#include <augur/io/quote.hpp>
+#include <augur/io/files/quote.hpp>
 #include <augur/types/error.hpp>
 #include <exception>
 #include <initializer_list>

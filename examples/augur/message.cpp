@@ -1,6 +1,6 @@
 #include "message.hpp"
 
-#include <augur/io/utf8.hpp>
+#include <augur/io/text/utf8.hpp>
 #include <cstdio>
 
 namespace augur::program {

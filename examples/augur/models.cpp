@@ -2,14 +2,14 @@
 
 #include <algorithm>
 #include <augur/backend/host/thread_pool.hpp>
-#include <augur/io/chat_template.hpp>
-#include <augur/io/chat_tokens.hpp>
-#include <augur/io/gguf.hpp>
-#include <augur/io/read_vocabulary.hpp>
-#include <augur/io/regular_file.hpp>
-#include <augur/io/safetensors.hpp>
-#include <augur/io/stop_ids.hpp>
-#include <augur/io/tokenizer_json.hpp>
+#include <augur/io/files/gguf.hpp>
+#include <augur/io/files/regular_file.hpp>
+#include <augur/io/files/safetensors.hpp>
+#include <augur/io/text/chat_template.hpp>
+#include <augur/io/text/chat_tokens.hpp>
+#include <augur/io/text/read_vocabulary.hpp>
+#include <augur/io/text/stop_ids.hpp>
+#include <augur/io/text/tokenizer_json.hpp>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>

@@ -1,8 +1,8 @@
 #pragma once
 // From the options to a model, its tokenizer and the prompt's tokens.
 
-#include <augur/io/json_reader.hpp>
-#include <augur/io/tokenizer.hpp>
+#include <augur/io/files/json_reader.hpp>
+#include <augur/io/text/tokenizer.hpp>
 #include <augur/llama/host_model.hpp>
 #include <cstddef>
 #include <functional>

@@ -2,7 +2,7 @@
 // What the commands have in common: numbers out of text, and the options that say which model and which prompt.
 
 #include <CLI/App.hpp>
-#include <augur/io/quote.hpp>
+#include <augur/io/files/quote.hpp>
 #include <augur/types/error.hpp>
 #include <augur/types/token.hpp>
 #include <charconv>

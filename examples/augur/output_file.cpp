@@ -7,7 +7,7 @@
 
 #include <array>
 #include <atomic>
-#include <augur/io/safetensors.hpp>
+#include <augur/io/files/safetensors.hpp>
 #include <augur/train/state_file.hpp>
 #include <augur/types/error.hpp>
 #include <cerrno>

@@ -1,8 +1,8 @@
 #include "report.hpp"
 
 #include <algorithm>
-#include <augur/cascade/switching_scheme.hpp>
-#include <augur/io/quote.hpp>
+#include <augur/io/files/quote.hpp>
+#include <augur/switching/scheme.hpp>
 #include <cstdio>
 #include <string_view>
 #include <utility>
@@ -168,7 +168,7 @@ std::optional<std::size_t> generation_report::first_difference() const {
 }
 
 double generation_report::parameter_ratio() const {
-    return cascade::parameter_ratio(composed.counts.models, parameters);
+    return switching::parameter_ratio(composed.counts.models, parameters);
 }
 
 nlohmann::ordered_json as_json(const generation_report& report) {

@@ -1,6 +1,6 @@
 #include "run_files.hpp"
 
-#include <augur/io/quote.hpp>
+#include <augur/io/files/quote.hpp>
 #include <initializer_list>
 #include <string_view>
 

@@ -1,6 +1,6 @@
 #include "run_record.hpp"
 
-#include <augur/io/utf8.hpp>
+#include <augur/io/text/utf8.hpp>
 #include <cmath>
 #include <cstdio>
 

@@ -3,9 +3,9 @@
 
 #include <augur/decode/generate.hpp>
 #include <augur/decode/resume.hpp>
-#include <augur/decode/switching.hpp>
 #include <augur/detail/stopwatch.hpp>
 #include <augur/measure/entropy.hpp>
+#include <augur/switching/session.hpp>
 #include <cmath>
 #include <cstddef>
 #include <optional>

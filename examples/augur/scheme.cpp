@@ -4,8 +4,8 @@
 #include <array>
 #include <augur/draft/ngram_store.hpp>
 #include <augur/draft/prompt_lookup.hpp>
-#include <augur/io/quote.hpp>
-#include <augur/io/regular_file.hpp>
+#include <augur/io/files/quote.hpp>
+#include <augur/io/files/regular_file.hpp>
 #include <cmath>
 #include <string_view>
 #include <utility>

@@ -3,7 +3,7 @@
 
 #include <augur/decode/generate.hpp>
 #include <augur/draft/grow_tree.hpp>
-#include <augur/io/bank_file.hpp>
+#include <augur/io/files/bank_file.hpp>
 #include <augur/policy/entropy_bins.hpp>
 #include <augur/policy/hysteresis.hpp>
 #include <augur/policy/learned_state.hpp>

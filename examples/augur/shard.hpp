@@ -1,7 +1,7 @@
 #pragma once
 // A part of the work for one process of several.
 
-#include <augur/io/quote.hpp>
+#include <augur/io/files/quote.hpp>
 #include <augur/types/error.hpp>
 #include <cstddef>
 #include <string>

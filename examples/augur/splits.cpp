@@ -1,7 +1,7 @@
 #include "splits.hpp"
 
 #include <algorithm>
-#include <augur/io/quote.hpp>
+#include <augur/io/files/quote.hpp>
 #include <cstdio>
 #include <utility>
 

@@ -2,7 +2,7 @@
 // What entropy-aware schemes see of a text: entropies, best tokens, and how near models are to each other.
 
 #include <augur/policy/entropy_bins.hpp>
-#include <augur/policy/rolling_entropy.hpp>
+#include <augur/switching/rolling_entropy.hpp>
 #include <augur/types/scores.hpp>
 #include <augur/types/token.hpp>
 #include <cstddef>
@@ -48,7 +48,7 @@ std::vector<std::pair<std::size_t, std::size_t>> model_pairs(std::size_t models)
 class text_observer {
  public:
     /// `best`: how many of the most probable tokens are kept.
-    text_observer(policy::entropy_bins bins, policy::rolling_entropy turns, std::size_t best)
+    text_observer(policy::entropy_bins bins, switching::rolling_entropy turns, std::size_t best)
         : bins_(std::move(bins)), turns_(std::move(turns)), best_(best) {}
 
     /// `rows`: each model's after `position` tokens, cheapest first. O(models^2 * vocabulary).
@@ -56,7 +56,7 @@ class text_observer {
 
  private:
     policy::entropy_bins bins_;
-    policy::rolling_entropy turns_;
+    switching::rolling_entropy turns_;
     std::size_t best_;
     std::size_t writer_ = 0;
 };

@@ -1,7 +1,7 @@
 #include "text_report.hpp"
 
 #include <algorithm>
-#include <augur/io/utf8.hpp>
+#include <augur/io/text/utf8.hpp>
 #include <cmath>
 #include <cstdio>
 #include <utility>

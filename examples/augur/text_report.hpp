@@ -1,7 +1,7 @@
 #pragma once
 // What `augur entropy` found in a text: as lines, as JSON, as a chart.
 
-#include <augur/io/tokenizer.hpp>
+#include <augur/io/text/tokenizer.hpp>
 #include <cstddef>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -18,7 +18,7 @@ struct text_report {
     std::vector<std::string> files;
     std::vector<double> bin_edges_nats;
     std::vector<std::size_t> bin_lengths;
-    policy::rolling_entropy_options turns;
+    switching::rolling_entropy_options turns;
     std::size_t given = 0;  ///< tokens of the text; those after it were continued
     std::vector<token> ids{};
     std::vector<position_facts> positions{};  ///< where they are asked for

@@ -1,6 +1,6 @@
 // augur tokenize: text to ids, and back.
 
-#include <augur/io/quote.hpp>
+#include <augur/io/files/quote.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <utility>

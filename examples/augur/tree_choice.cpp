@@ -1,7 +1,7 @@
 #include "tree_choice.hpp"
 
-#include <augur/io/json.hpp>
-#include <augur/io/quote.hpp>
+#include <augur/io/files/json.hpp>
+#include <augur/io/files/quote.hpp>
 #include <cstdint>
 #include <map>
 #include <string>

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <augur/io/quote.hpp>
+#include <augur/io/files/quote.hpp>
 #include <string_view>
 
 #include "options.hpp"

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <augur/detail/stopwatch.hpp>
-#include <augur/io/fingerprint.hpp>
-#include <augur/io/json_reader.hpp>
+#include <augur/io/files/fingerprint.hpp>
+#include <augur/io/files/json_reader.hpp>
 #include <filesystem>
 #include <memory>
 #include <sstream>

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <augur/io/json_reader.hpp>
+#include <augur/io/files/json_reader.hpp>
 #include <cerrno>
 #include <cstring>
 #include <sstream>

@@ -20,16 +20,16 @@
 //   SpeculationPolicy     decides how far to guess                                   policy/concept.hpp
 //     LearnsFromOutcomes    is told what became of each round
 //   AcceptanceCriterion   accepts drafted tokens, or replaces them                   accept/concept.hpp
-//   SwitchingPolicy       decides which model writes                                 cascade/switching_scheme.hpp
+//   SwitchingPolicy       decides which model writes                                 switching/scheme.hpp
 //   Chooser               makes every random decision                                random/chooser.hpp
 //   Lossless              output distribution, or text, equals plain decoding's      types/guarantee.hpp
 
 #include "augur/accept/concept.hpp"
-#include "augur/cascade/switching_scheme.hpp"
 #include "augur/draft/attending_head.hpp"
 #include "augur/draft/concept.hpp"
 #include "augur/draft/exit_head.hpp"
 #include "augur/model/concepts.hpp"
 #include "augur/policy/concept.hpp"
 #include "augur/random/chooser.hpp"
+#include "augur/switching/scheme.hpp"
 #include "augur/types/guarantee.hpp"

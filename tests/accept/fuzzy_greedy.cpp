@@ -3,7 +3,7 @@
 #include <augur/accept/block.hpp>
 #include <augur/accept/coupled.hpp>
 #include <augur/accept/rejection_sampling.hpp>
-#include <augur/cascade/cascade.hpp>
+#include <augur/scheme/cascade.hpp>
 #include <augur/testing/drafter_laws.hpp>
 #include <augur/testing/scheme_laws.hpp>
 #include <cmath>
@@ -218,7 +218,7 @@ BOOST_AUTO_TEST_CASE(n_grams_draft_for_it) {
 }
 
 BOOST_AUTO_TEST_CASE(in_a_cascade_a_token_is_judged_by_the_row_that_it_is_the_most_probable_of) {
-    using cascade::model_link;
+    using scheme::model_link;
     std::size_t of_others = 0;
     for (std::uint64_t seed = 1; seed <= 10; ++seed) {
         const auto a = testing::hashed_model(3, seed, 1), b = testing::hashed_model(3, seed + 50, 1);
@@ -247,7 +247,7 @@ BOOST_AUTO_TEST_CASE(in_a_cascade_a_token_is_judged_by_the_row_that_it_is_the_mo
 }
 
 BOOST_AUTO_TEST_CASE(a_lossless_last_link_is_exact_over_it) {
-    using cascade::model_link;
+    using scheme::model_link;
     const auto a = testing::hashed_model(3, 1), b = testing::hashed_model(3, 2), c = testing::hashed_model(3, 3);
     const model_link inside{policy::fixed_length{1}, rule<total_variation>(0.4)};
     const auto check = [&](auto criterion) {

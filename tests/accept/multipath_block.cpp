@@ -1,9 +1,9 @@
 #include "augur/accept/multipath_block.hpp"
 
-#include <augur/cascade/speculator.hpp>
 #include <augur/decode/generate.hpp>
 #include <augur/draft/model_tree.hpp>
 #include <augur/policy/tree_static.hpp>
+#include <augur/scheme/speculator.hpp>
 #include <augur/testing/criterion_laws.hpp>
 #include <augur/testing/text_distribution_of.hpp>
 #include <boost/test/unit_test.hpp>

@@ -3,9 +3,9 @@
 #include <array>
 #include <augur/accept/block.hpp>
 #include <augur/accept/multipath_block.hpp>
-#include <augur/cascade/cascade.hpp>
 #include <augur/draft/model_tree.hpp>
 #include <augur/policy/tree_static.hpp>
+#include <augur/scheme/cascade.hpp>
 #include <augur/testing/criterion_laws.hpp>
 #include <augur/testing/text_distribution_of.hpp>
 #include <boost/test/unit_test.hpp>

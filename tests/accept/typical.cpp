@@ -1,9 +1,9 @@
 #include "augur/accept/typical.hpp"
 
 #include <augur/accept/rejection_sampling.hpp>
-#include <augur/cascade/cascade.hpp>
 #include <augur/draft/model_tree.hpp>
 #include <augur/policy/tree_static.hpp>
+#include <augur/scheme/cascade.hpp>
 #include <augur/testing/criterion_laws.hpp>
 #include <augur/testing/text_distribution_of.hpp>
 #include <boost/test/unit_test.hpp>

@@ -1,7 +1,7 @@
 // A criterion that needs the draft's distribution cannot judge n-grams, which have none.
 // expected-error {{this criterion cannot judge this drafter's draft distribution}}
-#include "augur/cascade/speculator.hpp"
 #include "augur/draft/prompt_lookup.hpp"
+#include "augur/scheme/speculator.hpp"
 #include "augur/testing/models.hpp"
 
 struct needs_rows {

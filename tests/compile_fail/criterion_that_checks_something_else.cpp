@@ -1,7 +1,7 @@
 // A check that takes no settings would never be asked.
 // expected-error {{a member check that cannot be called as void check}}
 #include "augur/accept/rejection_sampling.hpp"
-#include "augur/cascade/speculator.hpp"
+#include "augur/scheme/speculator.hpp"
 #include "augur/testing/models.hpp"
 
 struct checks_the_temperature : augur::accept::rejection_sampling {

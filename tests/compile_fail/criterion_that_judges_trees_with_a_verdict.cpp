@@ -1,7 +1,7 @@
 // A judge_tree that nobody can call would be passed over, and the tree be judged token by token.
 // expected-error {{a member judge_tree that cannot be called as token judge_tree}}
 #include "augur/accept/rejection_sampling.hpp"
-#include "augur/cascade/speculator.hpp"
+#include "augur/scheme/speculator.hpp"
 #include "augur/testing/models.hpp"
 
 struct returns_a_verdict : augur::accept::rejection_sampling {

@@ -1,7 +1,7 @@
 // What a rejection leaves is judged by the same criterion: one that cannot would be passed over in silence.
 // expected-error {{a member after_rejection that cannot be called as after_rejection\(target, drafted\) const}}
 #include "augur/accept/rejection_sampling.hpp"
-#include "augur/cascade/speculator.hpp"
+#include "augur/scheme/speculator.hpp"
 #include "augur/testing/models.hpp"
 
 /// Accepts tokens by the target's row alone.

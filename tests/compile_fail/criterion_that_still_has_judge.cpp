@@ -1,6 +1,6 @@
 // One function that accepts or replaces was split in three: a criterion that has it is told which.
 // expected-error {{`judge`, which would be ignored: write in its place bool accepts.*after_rejection.*token draw}}
-#include "augur/cascade/speculator.hpp"
+#include "augur/scheme/speculator.hpp"
 #include "augur/testing/models.hpp"
 
 struct accepts_or_replaces {

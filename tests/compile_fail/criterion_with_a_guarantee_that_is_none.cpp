@@ -1,6 +1,6 @@
 // A guarantee is one of guarantee::*: what a type of somebody's own would promise, nobody could read.
 // expected-error {{as one of augur::guarantee::\*}}
-#include "augur/cascade/speculator.hpp"
+#include "augur/scheme/speculator.hpp"
 #include "augur/testing/models.hpp"
 
 struct trust_me {};

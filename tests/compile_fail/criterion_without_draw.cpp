@@ -1,6 +1,6 @@
 // A round ends with a token of the target's row: without `draw` there is none.
 // expected-error {{needs `draw\(target, draws\) const`}}
-#include "augur/cascade/speculator.hpp"
+#include "augur/scheme/speculator.hpp"
 #include "augur/testing/models.hpp"
 
 struct only_judges {

@@ -7,7 +7,7 @@
 // expected-error {{a member branches that is no static constexpr bool}}
 // expected-error {{a member drafts_in_target that is no static constexpr bool}}
 #include "augur/accept/exact.hpp"
-#include "augur/cascade/speculator.hpp"
+#include "augur/scheme/speculator.hpp"
 #include "augur/testing/models.hpp"
 
 struct takes_tokens : augur::draft::no_draft {

@@ -1,8 +1,8 @@
 // A head whose last layer learns reads layer inputs, which its target has to show.
 // expected-error {{this exit head reads layer inputs, which its target has to show \(LayerInputModel\)}}
 #include "augur/accept/exact.hpp"
-#include "augur/cascade/speculator.hpp"
 #include "augur/draft/exit_head.hpp"
+#include "augur/scheme/speculator.hpp"
 #include "augur/testing/refined_models.hpp"
 
 struct head {

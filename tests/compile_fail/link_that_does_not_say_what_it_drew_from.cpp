@@ -2,7 +2,7 @@
 // expected-error {{add .const distribution& drawn_from\(const distribution& target}}
 // expected-error {{static constexpr bool certain = true}}
 #include "augur/accept/rejection_sampling.hpp"
-#include "augur/cascade/cascade.hpp"
+#include "augur/scheme/cascade.hpp"
 #include "augur/testing/models.hpp"
 
 struct own {
@@ -22,7 +22,7 @@ struct own {
 int main() {
     const auto a = augur::testing::hashed_model(8, 1), b = augur::testing::hashed_model(8, 2),
                c = augur::testing::hashed_model(8, 3);
-    const augur::cascade::model_link inside{augur::policy::fixed_length{2}, own{}};
-    const augur::cascade::model_link last{augur::policy::fixed_length{2}, augur::accept::rejection_sampling{}};
+    const augur::scheme::model_link inside{augur::policy::fixed_length{2}, own{}};
+    const augur::scheme::model_link last{augur::policy::fixed_length{2}, augur::accept::rejection_sampling{}};
     augur::cascaded(a, inside, b, last, c);
 }

@@ -3,7 +3,7 @@
 // expected-error {{a member reads that is no static constexpr augur::signals_read}}
 // expected-error {{a member plans that is no static constexpr augur::draft_shape}}
 #include "augur/accept/exact.hpp"
-#include "augur/cascade/speculator.hpp"
+#include "augur/scheme/speculator.hpp"
 #include "augur/testing/models.hpp"
 
 struct changes_the_outcome : augur::policy::fixed_length {

@@ -1,7 +1,7 @@
 // A policy on match lengths needs a drafter that matches.
 // expected-error {{this policy looks at how long the draft's matches are, but this drafter matches nothing}}
 #include "augur/accept/exact.hpp"
-#include "augur/cascade/speculator.hpp"
+#include "augur/scheme/speculator.hpp"
 #include "augur/testing/models.hpp"
 
 struct as_many_as_matched {

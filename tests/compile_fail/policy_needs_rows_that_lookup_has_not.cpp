@@ -2,9 +2,9 @@
 // expected-error {{this policy looks at the draft's rows, but this drafter has none}}
 // expected-error {{target_entropy_bins}}
 #include "augur/accept/exact.hpp"
-#include "augur/cascade/speculator.hpp"
 #include "augur/draft/prompt_lookup.hpp"
 #include "augur/policy/entropy_bins.hpp"
+#include "augur/scheme/speculator.hpp"
 #include "augur/testing/models.hpp"
 
 int main() {

@@ -1,9 +1,9 @@
 // A policy that plans trees which grow by value needs a drafter that grows them: a Model drafts chains.
 // expected-error {{this policy plans trees that grow by value, but this drafter grows none}}
 #include "augur/accept/exact.hpp"
-#include "augur/cascade/speculator.hpp"
 #include "augur/draft/lookup_tree.hpp"
 #include "augur/policy/value_cost_aware.hpp"
+#include "augur/scheme/speculator.hpp"
 #include "augur/testing/models.hpp"
 
 int main() {

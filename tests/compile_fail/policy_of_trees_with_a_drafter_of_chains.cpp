@@ -1,8 +1,8 @@
 // A policy that plans trees needs a drafter that makes them: a Model drafts chains.
 // expected-error {{this policy plans trees, but this drafter proposes chains alone}}
 #include "augur/accept/exact.hpp"
-#include "augur/cascade/speculator.hpp"
 #include "augur/policy/tree_hysteresis.hpp"
+#include "augur/scheme/speculator.hpp"
 #include "augur/testing/models.hpp"
 
 int main() {

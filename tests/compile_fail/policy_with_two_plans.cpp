@@ -2,7 +2,7 @@
 // expected-error {{has both length\(observation\) and plan\(observation\)}}
 // expected-error {{a member plan that cannot be called as augur::draft_plan plan}}
 #include "augur/accept/exact.hpp"
-#include "augur/cascade/speculator.hpp"
+#include "augur/scheme/speculator.hpp"
 #include "augur/testing/models.hpp"
 
 struct both : augur::policy::fixed_length {

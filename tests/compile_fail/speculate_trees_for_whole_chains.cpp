@@ -1,7 +1,7 @@
 // A criterion of whole chains would take a tree for one.
 // expected-error {{this drafter branches \(its proposals are trees\), but this criterion judges whole chains}}
 #include "augur/accept/block.hpp"
-#include "augur/cascade/speculator.hpp"
+#include "augur/scheme/speculator.hpp"
 #include "augur/testing/models.hpp"
 
 struct two_guesses : augur::draft::no_draft {

@@ -1,6 +1,6 @@
 // Composed into a scheme, a criterion that answers with a token is told where tokens are drawn.
 // expected-error {{`accepts` has to return bool.*the token that follows a rejected one comes from `draw`}}
-#include "augur/cascade/speculator.hpp"
+#include "augur/scheme/speculator.hpp"
 #include "augur/testing/models.hpp"
 
 struct answers_with_a_token {

@@ -1,6 +1,6 @@
 // A criterion for drawn tokens that does not say `token_selector` would be drafted for by arg max.
 // expected-error {{it names no `token_selector`.*add `using token_selector = augur::draft::sampled`}}
-#include "augur/cascade/speculator.hpp"
+#include "augur/scheme/speculator.hpp"
 #include "augur/testing/models.hpp"
 
 struct for_drawn_tokens {

@@ -2,8 +2,8 @@
 // expected-error {{but this target cannot run its first layers alone}}
 // expected-error {{SplitModel}}
 #include "augur/accept/exact.hpp"
-#include "augur/cascade/speculator.hpp"
 #include "augur/draft/exit_head.hpp"
+#include "augur/scheme/speculator.hpp"
 #include "augur/testing/models.hpp"
 
 struct head {

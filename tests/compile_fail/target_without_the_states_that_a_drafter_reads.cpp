@@ -2,7 +2,7 @@
 // expected-error {{this drafter follows the target's hidden states, but this target does not show them}}
 // expected-error {{HiddenStateModel}}
 #include "augur/accept/exact.hpp"
-#include "augur/cascade/speculator.hpp"
+#include "augur/scheme/speculator.hpp"
 #include "augur/testing/models.hpp"
 
 struct on_states : augur::draft::no_draft {

@@ -1,7 +1,7 @@
 // A member vocabulary_fingerprint that is written otherwise than it is called is refused, not passed over.
 // expected-error {{a member vocabulary_fingerprint that cannot be called as std::string vocabulary_fingerprint}}
 #include "augur/accept/exact.hpp"
-#include "augur/cascade/speculator.hpp"
+#include "augur/scheme/speculator.hpp"
 #include "augur/testing/models.hpp"
 
 using model = augur::testing::function_model;

@@ -3,11 +3,11 @@
 #include <augur/accept/coupled.hpp>
 #include <augur/accept/rejection_sampling.hpp>
 #include <augur/accept/typical.hpp>
-#include <augur/cascade/speculator.hpp>
 #include <augur/decode/generate.hpp>
 #include <augur/draft/draft_model.hpp>
 #include <augur/draft/draw_next.hpp>
 #include <augur/model/run.hpp>
+#include <augur/scheme/speculator.hpp>
 #include <augur/testing/choices.hpp>
 #include <augur/testing/enumerate.hpp>
 #include <augur/testing/models.hpp>

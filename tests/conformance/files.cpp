@@ -3,9 +3,9 @@
 
 #include "io/files.hpp"
 
-#include <augur/io/gguf.hpp>
-#include <augur/io/safetensors.hpp>
-#include <augur/io/tokenizer.hpp>
+#include <augur/io/files/gguf.hpp>
+#include <augur/io/files/safetensors.hpp>
+#include <augur/io/text/tokenizer.hpp>
 #include <limits>
 
 #include "conformance/schemes.hpp"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <augur/accept/multipath_block.hpp>
-#include <augur/io/tokenizer.hpp>
+#include <augur/io/text/tokenizer.hpp>
 #include <cstdint>
 #include <numeric>
 #include <set>

@@ -10,11 +10,8 @@
 #include <augur/accept/rejection_sampling.hpp>
 #include <augur/accept/traversal.hpp>
 #include <augur/accept/typical.hpp>
-#include <augur/cascade/speculator.hpp>
-#include <augur/cascade/switching_scheme.hpp>
 #include <augur/decode/batch.hpp>
 #include <augur/decode/step.hpp>
-#include <augur/decode/switching.hpp>
 #include <augur/draft/eagle_tree.hpp>
 #include <augur/draft/fallback.hpp>
 #include <augur/draft/head_tree.hpp>
@@ -26,9 +23,12 @@
 #include <augur/policy/confidence_stop.hpp>
 #include <augur/policy/cost_aware.hpp>
 #include <augur/policy/entropy_bins.hpp>
-#include <augur/policy/rolling_entropy.hpp>
 #include <augur/policy/tree_hysteresis.hpp>
 #include <augur/policy/tree_static.hpp>
+#include <augur/scheme/speculator.hpp>
+#include <augur/switching/rolling_entropy.hpp>
+#include <augur/switching/scheme.hpp>
+#include <augur/switching/session.hpp>
 #include <augur/testing/models.hpp>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
@@ -373,10 +373,10 @@ BOOST_AUTO_TEST_CASE(steps_over_merged_trees_allocate_nothing) {
 
 BOOST_AUTO_TEST_CASE(models_that_take_turns_allocate_nothing) {
     const rows_at_hand target(1), other(2);
-    const policy::rolling_entropy turns({.thresholds_bits = {0.1f}, .window = 3, .dwell = 4});
+    const switching::rolling_entropy turns({.thresholds_bits = {0.1f}, .window = 3, .dwell = 4});
     for (const std::size_t length : {0u, 3u}) {
         for (const bool warm : {false, true}) {
-            const auto scheme = switching(other, target, turns).with({.draft_length = length, .keep_warm = warm});
+            const auto scheme = switched(other, target, turns).with({.draft_length = length, .keep_warm = warm});
             BOOST_TEST(allocations_of(scheme, greedy()) == 0u);
             BOOST_TEST(allocations_of(scheme, {}) == 0u);
         }

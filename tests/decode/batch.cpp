@@ -2,12 +2,12 @@
 //
 #include <augur/accept/coupled.hpp>
 #include <augur/accept/rejection_sampling.hpp>
-#include <augur/cascade/cascade.hpp>
-#include <augur/cascade/speculator.hpp>
 #include <augur/decode/generate.hpp>
 #include <augur/draft/draft_model.hpp>
 #include <augur/draft/fallback.hpp>
 #include <augur/draft/prompt_lookup.hpp>
+#include <augur/scheme/cascade.hpp>
+#include <augur/scheme/speculator.hpp>
 #include <augur/testing/models.hpp>
 #include <augur/testing/refined_models.hpp>
 #include <boost/test/unit_test.hpp>
@@ -118,8 +118,8 @@ BOOST_AUTO_TEST_CASE(cascades_and_fallbacks_too) {
         small(testing::hashed_model(20, 3));
     decode::options chosen{.seed = 5};
     chosen.stop.max_tokens = 20;
-    check_together(cascaded(small, cascade::model_link{policy::fixed_length{2}, accept::rejection_sampling{}}, middle,
-                            cascade::model_link{policy::fixed_length{3}, accept::rejection_sampling{}}, target),
+    check_together(cascaded(small, scheme::model_link{policy::fixed_length{2}, accept::rejection_sampling{}}, middle,
+                            scheme::model_link{policy::fixed_length{3}, accept::rejection_sampling{}}, target),
                    chosen);
     BOOST_TEST(middle.largest == 8u);
     check_together(

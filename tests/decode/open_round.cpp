@@ -3,12 +3,12 @@
 #include <augur/accept/coupled.hpp>
 #include <augur/accept/exact.hpp>
 #include <augur/accept/rejection_sampling.hpp>
-#include <augur/cascade/cascade.hpp>
-#include <augur/cascade/speculator.hpp>
 #include <augur/decode/generate.hpp>
 #include <augur/draft/model_tree.hpp>
 #include <augur/policy/learned_bins.hpp>
 #include <augur/policy/tree_static.hpp>
+#include <augur/scheme/cascade.hpp>
+#include <augur/scheme/speculator.hpp>
 #include <augur/testing/models.hpp>
 #include <augur/testing/refined_models.hpp>
 #include <augur/testing/trace.hpp>
@@ -33,8 +33,8 @@ struct fixture {
 
     /// Learns at every link, so that a round that was cancelled would show.
     auto scheme() const {
-        return cascaded(small, cascade::model_link{policy::learned_bins{}, accept::rejection_sampling{}}, middle,
-                        cascade::model_link{policy::learned_bins{}, accept::rejection_sampling{}}, target);
+        return cascaded(small, scheme::model_link{policy::learned_bins{}, accept::rejection_sampling{}}, middle,
+                        scheme::model_link{policy::learned_bins{}, accept::rejection_sampling{}}, target);
     }
     template <class Scheme>
     static auto session_of(const Scheme& scheme, std::uint64_t seed = 7) {
@@ -87,7 +87,7 @@ void check_cancelled_rounds(const auto& scheme) {
 
 BOOST_FIXTURE_TEST_CASE(a_cancelled_round_can_be_repeated_with_the_same_result, fixture) {
     check_cancelled_rounds(scheme());
-    const auto learning = [] { return cascade::model_link{policy::learned_bins{}, accept::rejection_sampling{}}; };
+    const auto learning = [] { return scheme::model_link{policy::learned_bins{}, accept::rejection_sampling{}}; };
     const auto smallest = testing::hashed_model(30, 4);
     check_cancelled_rounds(cascaded(smallest, learning(), small, learning(), middle, learning(), target));
 }
@@ -290,8 +290,8 @@ BOOST_FIXTURE_TEST_CASE(a_policy_may_watch, fixture) {
     const auto made = decode::generate(scheme, prompt, chosen);
     BOOST_TEST(made.policy.rounds == made.counts.rounds());
     BOOST_TEST(made.policy.tokens >= made.tokens.size());
-    const auto nested = cascaded(small, cascade::model_link{watching{}, accept::coupled{}}, middle,
-                                 cascade::model_link{watching{}, accept::coupled{}}, target);
+    const auto nested = cascaded(small, scheme::model_link{watching{}, accept::coupled{}}, middle,
+                                 scheme::model_link{watching{}, accept::coupled{}}, target);
     auto s = session_of(nested);
     while (s.finished == finish_reason::running) decode::step(nested, s);
     BOOST_TEST(s.drafter_state.now.policy.rounds == s.counts.stages.front().rounds);

@@ -5,7 +5,7 @@
 #include <augur/decode/generate.hpp>
 #include <augur/draft/eagle.hpp>
 #include <augur/draft/prompt_lookup.hpp>
-#include <augur/policy/rolling_entropy.hpp>
+#include <augur/switching/rolling_entropy.hpp>
 #include <augur/testing/counting_model.hpp>
 #include <augur/testing/models.hpp>
 #include <augur/testing/refined_models.hpp>
@@ -61,7 +61,7 @@ BOOST_AUTO_TEST_CASE(every_turn_is_the_text_of_a_fresh_session_with_the_whole_pr
         check_turns(plain(target), sampling);
         BOOST_TEST(check_turns(speculate(draft, target, three, accept::coupled{}), sampling, true) > 5u);
         check_turns(speculate(draft::prompt_lookup{}, target, three, accept::coupled{}), sampling);
-        check_turns(switching(draft, target, policy::rolling_entropy({{1000}, 3, 2})), sampling);
+        check_turns(switched(draft, target, switching::rolling_entropy({{1000}, 3, 2})), sampling);
     }
     const transform::settings greedy{.temperature = {0}};
     BOOST_TEST(check_turns(speculate(draft, target, three, accept::exact{}), greedy) > 5u);
@@ -99,7 +99,7 @@ BOOST_AUTO_TEST_CASE(nor_is_one_left_out_where_a_stop_token_was_drafted) {
 
 BOOST_AUTO_TEST_CASE(of_models_that_take_turns_the_last_writer_goes_on) {
     const auto small = testing::hashed_model(6, 2), large = testing::hashed_model(6, 1);
-    const auto scheme = switching(small, large, policy::rolling_entropy({{0.0}, 3, 2}));
+    const auto scheme = switched(small, large, switching::rolling_entropy({{0.0}, 3, 2}));
     decode::session s(scheme, turns[0], {.temperature = {0}}, {.max_tokens = 6}, random::philox_chooser(0));
     while (s.finished == finish_reason::running) decode::step(scheme, s);
     BOOST_TEST(s.writer == 1u);
@@ -186,7 +186,7 @@ BOOST_AUTO_TEST_CASE(what_is_left_of_the_text_before_is_its_rounds_and_its_times
 
 BOOST_AUTO_TEST_CASE(of_models_that_take_turns_the_writer_reads_what_was_added_at_once) {
     const auto small = testing::hashed_model(6, 2), large = testing::hashed_model(6, 1);
-    const auto scheme = switching(small, large, policy::rolling_entropy({{0.0}, 3, 2}));
+    const auto scheme = switched(small, large, switching::rolling_entropy({{0.0}, 3, 2}));
     for (const bool warm : {false, true}) {
         const auto chosen = scheme.with({.keep_warm = warm});
         decode::session s(chosen, turns[0], {.temperature = {0}}, {.max_tokens = 6}, random::philox_chooser(0));

@@ -4,8 +4,8 @@
 #include <augur/accept/coupled.hpp>
 #include <augur/accept/exact.hpp>
 #include <augur/accept/rejection_sampling.hpp>
-#include <augur/cascade/speculator.hpp>
 #include <augur/draft/eagle.hpp>
+#include <augur/scheme/speculator.hpp>
 #include <augur/testing/enumerate.hpp>
 #include <augur/testing/models.hpp>
 #include <augur/testing/named_once.hpp>

@@ -3,12 +3,12 @@
 #include <augur/accept/coupled.hpp>
 #include <augur/accept/exact.hpp>
 #include <augur/accept/rejection_sampling.hpp>
-#include <augur/cascade/speculator.hpp>
 #include <augur/decode/generate.hpp>
 #include <augur/decode/resume.hpp>
 #include <augur/draft/eagle_tree.hpp>
 #include <augur/model/any_model.hpp>
 #include <augur/policy/tree_static.hpp>
+#include <augur/scheme/speculator.hpp>
 #include <augur/testing/models.hpp>
 #include <augur/testing/refined_models.hpp>
 #include <augur/testing/text_distribution_of.hpp>

@@ -1,11 +1,11 @@
 #include "augur/detail/owned_or_borrowed.hpp"
 
 #include <augur/accept/coupled.hpp>
-#include <augur/cascade/cascade.hpp>
-#include <augur/cascade/switching_scheme.hpp>
 #include <augur/decode/generate.hpp>
-#include <augur/decode/switching.hpp>
-#include <augur/policy/rolling_entropy.hpp>
+#include <augur/scheme/cascade.hpp>
+#include <augur/switching/rolling_entropy.hpp>
+#include <augur/switching/scheme.hpp>
+#include <augur/switching/session.hpp>
 #include <augur/testing/models.hpp>
 #include <boost/test/unit_test.hpp>
 #include <memory>
@@ -66,13 +66,13 @@ BOOST_AUTO_TEST_CASE(a_scheme_that_keeps_its_models_may_be_moved_while_sessions_
     const policy::fixed_length two{2};
     moves_while_sessions_live([&] { return plain(model(1)); });
     moves_while_sessions_live([&] { return speculate(model(2), model(1), two, accept::coupled{}); });
-    const cascade::model_link link{two, accept::coupled{}};
+    const scheme::model_link link{two, accept::coupled{}};
     moves_while_sessions_live([&] { return cascaded(model(3), link, model(2), link, model(1)); });
     moves_while_sessions_live([&] {
         return speculate(speculate(model(3), model(2), two, accept::coupled{}), model(1), two, accept::coupled{});
     });
-    const policy::rolling_entropy turns({.thresholds_bits = {2.5}, .window = 1, .dwell = 1});
-    moves_while_sessions_live([&] { return switching(model(2), model(1), turns); });
+    const switching::rolling_entropy turns({.thresholds_bits = {2.5}, .window = 1, .dwell = 1});
+    moves_while_sessions_live([&] { return switched(model(2), model(1), turns); });
 }
 
 BOOST_AUTO_TEST_SUITE_END()

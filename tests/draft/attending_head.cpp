@@ -5,7 +5,6 @@
 #include <augur/accept/coupled.hpp>
 #include <augur/accept/exact.hpp>
 #include <augur/accept/rejection_sampling.hpp>
-#include <augur/cascade/cascade.hpp>
 #include <augur/decode/generate.hpp>
 #include <augur/decode/resume.hpp>
 #include <augur/draft/fallback.hpp>
@@ -13,6 +12,7 @@
 #include <augur/draft/self_speculation.hpp>
 #include <augur/policy/confidence_stop.hpp>
 #include <augur/policy/fixed_length.hpp>
+#include <augur/scheme/cascade.hpp>
 #include <augur/testing/drafter_laws.hpp>
 #include <augur/testing/refined_models.hpp>
 #include <augur/testing/scheme_laws.hpp>
@@ -76,7 +76,7 @@ BOOST_AUTO_TEST_CASE(beside_other_drafters_and_inside_a_cascade_every_law_is_kep
         BOOST_TEST(r.kept(), r);
     };
     kept(speculate(draft::fallback(draft::prompt_lookup{}, head), target, fixed_length{2}, accept::coupled{}));
-    const cascade::model_link sampled{fixed_length{2}, accept::rejection_sampling{}};
+    const scheme::model_link sampled{fixed_length{2}, accept::rejection_sampling{}};
     kept(cascaded(head, sampled, middle, sampled, target));
 }
 

@@ -4,11 +4,11 @@
 #include <augur/accept/coupled.hpp>
 #include <augur/accept/exact.hpp>
 #include <augur/accept/rejection_sampling.hpp>
-#include <augur/cascade/cascade.hpp>
 #include <augur/decode/generate.hpp>
 #include <augur/draft/fallback.hpp>
 #include <augur/draft/ngram_store.hpp>
 #include <augur/draft/prompt_lookup.hpp>
+#include <augur/scheme/cascade.hpp>
 #include <augur/testing/models.hpp>
 #include <augur/testing/promise.hpp>
 #include <augur/testing/refined_models.hpp>
@@ -101,8 +101,8 @@ BOOST_AUTO_TEST_CASE(among_several_as_well) {
 }
 
 BOOST_AUTO_TEST_CASE(in_cascades_by_the_first_link) {
-    const cascade::model_link by{two, rejection_sampling{}};
-    const cascade::model_link raced{two, accept::coupled{}};
+    const scheme::model_link by{two, rejection_sampling{}};
+    const scheme::model_link raced{two, accept::coupled{}};
     using inner = draft_model<const function_model&, draft::shared_noise>;
     const auto scheme = cascaded(fallback(prompt_lookup(2), draft_model(small)), raced, other, by, target);
     static_assert(

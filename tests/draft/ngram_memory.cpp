@@ -3,10 +3,10 @@
 #include <augur/accept/coupled.hpp>
 #include <augur/accept/exact.hpp>
 #include <augur/accept/rejection_sampling.hpp>
-#include <augur/cascade/speculator.hpp>
 #include <augur/decode/session.hpp>
 #include <augur/decode/step.hpp>
 #include <augur/policy/fixed_length.hpp>
+#include <augur/scheme/speculator.hpp>
 #include <augur/testing/drafter_laws.hpp>
 #include <augur/testing/enumerate.hpp>
 #include <augur/testing/models.hpp>

@@ -4,11 +4,11 @@
 #include <augur/accept/coupled.hpp>
 #include <augur/accept/exact.hpp>
 #include <augur/accept/rejection_sampling.hpp>
-#include <augur/cascade/cascade.hpp>
 #include <augur/decode/generate.hpp>
 #include <augur/draft/fallback.hpp>
 #include <augur/draft/prompt_lookup.hpp>
 #include <augur/policy/confidence_stop.hpp>
+#include <augur/scheme/cascade.hpp>
 #include <augur/testing/drafter_laws.hpp>
 #include <augur/testing/refined_models.hpp>
 #include <augur/testing/scheme_laws.hpp>
@@ -132,11 +132,11 @@ BOOST_AUTO_TEST_CASE(inside_a_cascade_every_law_is_kept) {
         const auto r = testing::scheme_laws(scheme, chosen, tries);
         BOOST_TEST(r.kept(), r);
     };
-    const cascade::model_link sampled{fixed_length{2}, rejection_sampling{}};
-    const cascade::model_link same{fixed_length{2}, coupled{}};
+    const scheme::model_link sampled{fixed_length{2}, rejection_sampling{}};
+    const scheme::model_link same{fixed_length{2}, coupled{}};
     kept(cascaded(head, sampled, middle, sampled, target), {.stop = {.max_tokens = 3}});
     kept(cascaded(head, same, middle, same, target), {.stop = {.max_tokens = 3}});
-    const cascade::model_link best{fixed_length{2}, exact{}};
+    const scheme::model_link best{fixed_length{2}, exact{}};
     kept(cascaded(head, best, middle, best, target), {.sampling = greedy(), .stop = {.max_tokens = 3}});
 }
 
@@ -187,8 +187,8 @@ BOOST_AUTO_TEST_CASE(inside_a_cascade_what_went_through_the_first_layers_goes_on
     const counted_split middle(split_mock(testing::hashed_model(9, 1)));
     const auto target = testing::hashed_model(9, 2);
     const exit_mock head{.vocabulary = 9, .after = 3, .noise = 0.4f};
-    const auto scheme = cascaded(head, cascade::model_link{fixed_length{2}, exact{}}, middle,
-                                 cascade::model_link{fixed_length{4}, exact{}}, target);
+    const auto scheme = cascaded(head, scheme::model_link{fixed_length{2}, exact{}}, middle,
+                                 scheme::model_link{fixed_length{4}, exact{}}, target);
     auto s = session_of(scheme, greedy(), 60);
     middle.taken();
     while (s.finished == finish_reason::running) decode::step(scheme, s);
@@ -261,8 +261,8 @@ BOOST_AUTO_TEST_CASE(rounds_inside_a_stage_see_each_token_once_too) {
     const counted_split middle(split_mock(testing::hashed_model(9, 1)));
     const split_mock target(testing::hashed_model(9, 1));
     const exit_mock head{.vocabulary = 9, .after = 3, .noise = 0.4f};
-    const auto scheme = cascaded(head, cascade::model_link{fixed_length{2}, exact{}}, middle,
-                                 cascade::model_link{fixed_length{6}, exact{}}, target);
+    const auto scheme = cascaded(head, scheme::model_link{fixed_length{2}, exact{}}, middle,
+                                 scheme::model_link{fixed_length{6}, exact{}}, target);
     auto s = session_of(scheme);
     middle.taken();
     while (s.finished == finish_reason::running) decode::step(scheme, s);
@@ -459,7 +459,7 @@ BOOST_AUTO_TEST_CASE(heads_that_do_not_fit_the_target_are_refused) {
     const auto refused = [&](const exit_mock& head, const std::string& message) {
         const auto says = [&](const error& e) { return std::string(e.what()).find(message) != std::string::npos; };
         BOOST_CHECK_EXCEPTION(speculate(head, target, fixed_length{2}, exact{}), error, says);
-        const cascade::model_link link{fixed_length{2}, exact{}};
+        const scheme::model_link link{fixed_length{2}, exact{}};
         BOOST_CHECK_EXCEPTION(cascaded(head, link, target, link, testing::hashed_model(5, 2)), error, says);
         BOOST_CHECK_EXCEPTION(
             speculate(draft::fallback(draft::prompt_lookup{}, head), target, fixed_length{2}, exact{}), error, says);
@@ -561,8 +561,8 @@ BOOST_AUTO_TEST_CASE(inside_a_cascade_the_first_layers_count_as_the_verifiers_ti
     const auto target = testing::hashed_model(5, 2);
     const exit_mock head{.vocabulary = 5};
     const timed policy;
-    const auto scheme = cascaded(head, cascade::model_link{policy, exact{}}, middle,
-                                 cascade::model_link{fixed_length{4}, exact{}}, target);
+    const auto scheme = cascaded(head, scheme::model_link{policy, exact{}}, middle,
+                                 scheme::model_link{fixed_length{4}, exact{}}, target);
     auto s = session_of(scheme);
     const augur::detail::stopwatch watch;
     decode::step(scheme, s);
@@ -589,7 +589,7 @@ BOOST_AUTO_TEST_CASE(the_first_layers_count_as_the_verifiers_time) {
     BOOST_TEST(did.seconds.verify >= 0.08);
     BOOST_TEST(did.seconds.draft >= 0);
     BOOST_TEST(did.seconds.draft < did.seconds.verify);
-    const cascade::model_link link{fixed_length{3}, exact{}};
+    const scheme::model_link link{fixed_length{3}, exact{}};
     const auto nested = cascaded(head, link, target, link, testing::hashed_model(5, 2));
     auto inside = session_of(nested);
     BOOST_TEST(decode::step(nested, inside).seconds.draft >= 0.06);  // there the stage's model drafts

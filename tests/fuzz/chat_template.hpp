@@ -1,7 +1,7 @@
 #pragma once
 // What the fuzzer of chat templates does with its input, and the replay of its corpus too.
 
-#include <augur/io/chat_template.hpp>
+#include <augur/io/text/chat_template.hpp>
 #include <cstddef>
 #include <cstdlib>
 #include <span>

@@ -1,8 +1,8 @@
 #pragma once
 // What the GGUF fuzzer does with its input, and the replay of its corpus too.
 
-#include <augur/io/dequantize.hpp>
-#include <augur/io/gguf.hpp>
+#include <augur/io/files/dequantize.hpp>
+#include <augur/io/files/gguf.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <span>

@@ -2,7 +2,7 @@
 // What the fuzzer of n-gram tables does with its input, and the replay of its corpus too.
 
 #include <augur/draft/ngram_table.hpp>
-#include <augur/io/read_ngrams.hpp>
+#include <augur/io/files/read_ngrams.hpp>
 #include <cstddef>
 #include <cstdlib>
 #include <span>

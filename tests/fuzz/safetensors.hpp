@@ -2,7 +2,7 @@
 // What the safetensors fuzzer does with its input, and the replay of its corpus too.
 
 #include <algorithm>
-#include <augur/io/safetensors.hpp>
+#include <augur/io/files/safetensors.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -1,9 +1,9 @@
 #pragma once
 // What the fuzzer of tokenizer.json does with its input, and the replay of its corpus too.
 
-#include <augur/io/json.hpp>
-#include <augur/io/tokenizer.hpp>
-#include <augur/io/tokenizer_json.hpp>
+#include <augur/io/files/json.hpp>
+#include <augur/io/text/tokenizer.hpp>
+#include <augur/io/text/tokenizer_json.hpp>
 #include <cstddef>
 #include <cstdlib>
 #include <span>

@@ -2,8 +2,8 @@
 // Uses a tensor out of an untrusted file as a model would, so that a sanitizer sees every byte it was promised.
 
 #include <algorithm>
-#include <augur/io/dequantize.hpp>
-#include <augur/io/tensor.hpp>
+#include <augur/io/files/dequantize.hpp>
+#include <augur/io/files/tensor.hpp>
 #include <cstdint>
 #include <cstdlib>
 #include <numeric>

@@ -161,7 +161,7 @@ class Mirrors(House):
             if page.parent.name != "systems":  # those link to all that a paper's line is met by
                 linked.update((page.parent / target).resolve() for target in link.findall(page.read_text(encoding="utf-8")))
         offenders = []
-        for folder in ("accept", "cascade", "draft", "policy"):
+        for folder in ("accept", "draft", "policy", "scheme", "switching"):
             for header in sorted((ROOT / "include" / "augur" / folder).glob("*.hpp")):
                 test, page = f"tests/{folder}/{header.stem}.cpp", f"docs/{folder}/{header.stem}.md"
                 if not (ROOT / test).is_file():
@@ -182,7 +182,7 @@ class Mirrors(House):
     def test_their_pages_say_what_is_guaranteed_what_it_costs_and_where_it_comes_from(self):
         """The parts of docs/_template.md that nobody should have to ask for."""
         offenders = []
-        for folder in ("accept", "cascade", "draft", "policy"):
+        for folder in ("accept", "draft", "policy", "scheme", "switching"):
             for page in sorted((ROOT / "docs" / folder).glob("*.md")):
                 text = page.read_text(encoding="utf-8")
                 parts = ["Guarantee", "Cost", "Source"] if page.stem != "concept" else ["Guarantee"]
@@ -194,8 +194,8 @@ class Mirrors(House):
     def test_a_test_includes_its_header_first(self):
         """In quotes clang-format recognizes it and keeps it there. (That a header needs nothing before it is shown by compiling each alone.)"""
         offenders = []
-        for test in sorted((ROOT / "tests").glob("*/*.cpp")):
-            own = f"augur/{test.parent.name}/{test.stem}.hpp"
+        for test in sorted((ROOT / "tests").rglob("*.cpp")):
+            own = f"augur/{test.relative_to(ROOT / 'tests').with_suffix('.hpp').as_posix()}"
             first = re.search(r'^#include ["<](.*)[">]', test.read_text(encoding="utf-8"), re.MULTILINE)
             if (ROOT / "include" / own).is_file() and (not first or first[1] != own):
                 offenders.append(f'{name(test)} does not include "{own}" first')

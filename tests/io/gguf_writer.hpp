@@ -1,7 +1,7 @@
 #pragma once
 // Builds GGUF files for tests: small synthetic models, and broken files nobody else would write.
 
-#include <augur/io/gguf.hpp>
+#include <augur/io/files/gguf.hpp>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>

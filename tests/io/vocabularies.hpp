@@ -1,10 +1,10 @@
 #pragma once
 // Small vocabularies made by hand, and random text, for tests of tokenizers.
 
-#include <augur/io/byte_alphabet.hpp>
-#include <augur/io/sentencepiece_bpe.hpp>
-#include <augur/io/tokenizer.hpp>
-#include <augur/io/vocabulary.hpp>
+#include <augur/io/text/byte_alphabet.hpp>
+#include <augur/io/text/sentencepiece_bpe.hpp>
+#include <augur/io/text/tokenizer.hpp>
+#include <augur/io/text/vocabulary.hpp>
 #include <augur/types/token.hpp>
 #include <cstddef>
 #include <initializer_list>

@@ -3,10 +3,10 @@
 #include <augur/accept/coupled.hpp>
 #include <augur/accept/exact.hpp>
 #include <augur/accept/rejection_sampling.hpp>
-#include <augur/cascade/cascade.hpp>
 #include <augur/decode/generate.hpp>
 #include <augur/llama/exit_head.hpp>
 #include <augur/model/any_model.hpp>
+#include <augur/scheme/cascade.hpp>
 #include <augur/testing/promise.hpp>
 #include <augur/train/attending_head.hpp>
 #include <augur/train/packed_weight_matrix.hpp>

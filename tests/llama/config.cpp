@@ -1,10 +1,10 @@
 #include "augur/llama/config.hpp"
 
 #include <augur/accept/exact.hpp>
-#include <augur/cascade/speculator.hpp>
-#include <augur/cascade/switching_scheme.hpp>
 #include <augur/model/any_model.hpp>
-#include <augur/policy/rolling_entropy.hpp>
+#include <augur/scheme/speculator.hpp>
+#include <augur/switching/rolling_entropy.hpp>
+#include <augur/switching/scheme.hpp>
 #include <boost/test/unit_test.hpp>
 #include <cstddef>
 #include <limits>
@@ -179,7 +179,7 @@ BOOST_AUTO_TEST_CASE(a_model_knows_its_tokens_by_what_its_file_says) {
     const std::vector<std::string> both{swapped.vocabulary_fingerprint(), model.vocabulary_fingerprint()};
     BOOST_CHECK_EXCEPTION(composed(swapped, model), error, says(both));
     BOOST_CHECK_EXCEPTION(composed(swapped, model::any_model(model)), error, says(both));
-    BOOST_CHECK_EXCEPTION(switching(swapped, model, policy::rolling_entropy{}), error, says(both));
+    BOOST_CHECK_EXCEPTION(switched(swapped, model, switching::rolling_entropy{}), error, says(both));
 }
 
 BOOST_AUTO_TEST_CASE(json_becomes_a_configuration) {

@@ -2,11 +2,11 @@
 
 #include <augur/accept/coupled.hpp>
 #include <augur/accept/rejection_sampling.hpp>
-#include <augur/cascade/speculator.hpp>
 #include <augur/decode/batch.hpp>
 #include <augur/decode/generate.hpp>
 #include <augur/draft/concept.hpp>
 #include <augur/draft/draw_next.hpp>
+#include <augur/scheme/speculator.hpp>
 #include <boost/test/unit_test.hpp>
 #include <cstddef>
 #include <memory>

@@ -2,8 +2,8 @@
 
 #include <augur/accept/exact.hpp>
 #include <augur/accept/rejection_sampling.hpp>
-#include <augur/io/dequantize.hpp>
-#include <augur/io/quantize.hpp>
+#include <augur/io/files/dequantize.hpp>
+#include <augur/io/files/quantize.hpp>
 #include <augur/llama/low_rank.hpp>
 #include <augur/testing/promise.hpp>
 #include <boost/test/unit_test.hpp>

@@ -3,9 +3,9 @@
 #include <augur/accept/coupled.hpp>
 #include <augur/accept/exact.hpp>
 #include <augur/accept/rejection_sampling.hpp>
-#include <augur/cascade/speculator.hpp>
 #include <augur/draft/model_tree.hpp>
 #include <augur/policy/tree_static.hpp>
+#include <augur/scheme/speculator.hpp>
 #include <augur/testing/failing_model.hpp>
 #include <augur/testing/fault_batch_laws.hpp>
 #include <augur/testing/fault_laws.hpp>

@@ -1,6 +1,6 @@
 #include "augur/llama/key_value_cache.hpp"
 
-#include <augur/io/dequantize.hpp>
+#include <augur/io/files/dequantize.hpp>
 #include <augur/llama/eagle_model.hpp>
 #include <boost/test/unit_test.hpp>
 #include <cmath>

@@ -3,11 +3,11 @@
 #include <augur/accept/coupled.hpp>
 #include <augur/accept/exact.hpp>
 #include <augur/accept/rejection_sampling.hpp>
-#include <augur/cascade/cascade.hpp>
 #include <augur/decode/generate.hpp>
 #include <augur/llama/exit_head.hpp>
 #include <augur/model/any_model.hpp>
 #include <augur/policy/confidence_stop.hpp>
+#include <augur/scheme/cascade.hpp>
 #include <augur/testing/promise.hpp>
 #include <boost/test/unit_test.hpp>
 #include <span>
@@ -180,7 +180,7 @@ BOOST_AUTO_TEST_CASE(texts_of_a_batch_are_those_of_each_alone) {
 BOOST_AUTO_TEST_CASE(it_drafts_for_a_better_model_in_a_cascade) {
     const auto target = four_layers().load(), middle = four_layers(io::tensor_type::q4_1, 2).load();
     const auto head = llama::exit_head::untrained(middle, 2);
-    const cascade::model_link link{fixed_length{3}, accept::exact{}};
+    const scheme::model_link link{fixed_length{3}, accept::exact{}};
     const auto got = decode::generate(cascaded(head, link, middle, link, target), prompt, greedy_options());
     BOOST_TEST(got.tokens == greedy(target, prompt, 60), boost::test_tools::per_element());
 }

@@ -2,10 +2,10 @@
 #include "augur/llama/token_rows.hpp"
 
 #include <augur/accept/exact.hpp>
-#include <augur/cascade/speculator.hpp>
 #include <augur/decode/generate.hpp>
 #include <augur/llama/draft_checkpoint.hpp>
 #include <augur/policy/fixed_length.hpp>
+#include <augur/scheme/speculator.hpp>
 #include <boost/test/unit_test.hpp>
 #include <cstdint>
 #include <string>

@@ -2,15 +2,15 @@
 
 #include <augur/accept/coupled.hpp>
 #include <augur/accept/exact.hpp>
-#include <augur/cascade/cascade.hpp>
-#include <augur/cascade/pyramid.hpp>
-#include <augur/cascade/switching_scheme.hpp>
 #include <augur/decode/generate.hpp>
 #include <augur/draft/fallback.hpp>
 #include <augur/draft/prompt_lookup.hpp>
 #include <augur/model/any_model.hpp>
 #include <augur/policy/fixed_length.hpp>
-#include <augur/policy/rolling_entropy.hpp>
+#include <augur/scheme/cascade.hpp>
+#include <augur/scheme/pyramid.hpp>
+#include <augur/switching/rolling_entropy.hpp>
+#include <augur/switching/scheme.hpp>
 #include <augur/testing/costed_model.hpp>
 #include <augur/testing/counting_model.hpp>
 #include <augur/testing/models.hpp>
@@ -23,8 +23,8 @@
 #include <vector>
 
 using namespace augur;
-using cascade::model_link;
 using policy::fixed_length;
+using scheme::model_link;
 
 BOOST_AUTO_TEST_SUITE(model_same_vocabulary)
 
@@ -66,8 +66,8 @@ BOOST_AUTO_TEST_CASE(draft_and_target_of_other_tokens_are_refused) {
     BOOST_CHECK_EXCEPTION(speculate(a, b, fixed_length{}, accept::coupled{}), error, pair_says);
     BOOST_CHECK_EXCEPTION(speculate(draft::draft_model(a), b, fixed_length{}, accept::exact{}), error, pair_says);
     BOOST_CHECK_EXCEPTION(cascaded(a, four, b), error, pair_says);
-    BOOST_CHECK_EXCEPTION(cascade::sd(a, b), error, pair_says);
-    BOOST_CHECK_EXCEPTION(cascade::fsd(a, b), error, pair_says);
+    BOOST_CHECK_EXCEPTION(scheme::sd(a, b), error, pair_says);
+    BOOST_CHECK_EXCEPTION(scheme::fsd(a, b), error, pair_says);
     const auto fits = speculate(a, also_a, fixed_length{}, accept::exact{});
     BOOST_TEST(
         decode::generate(fits, std::vector<token>{1}, {.sampling = {.temperature = {0}}, .stop = {.max_tokens = 4}})
@@ -92,8 +92,8 @@ BOOST_AUTO_TEST_CASE(models_without_a_fingerprint_are_compared_by_size) {
 BOOST_AUTO_TEST_CASE(every_link_of_a_cascade_is_compared) {
     BOOST_CHECK_EXCEPTION(cascaded(a, inside, b, four, also_b), error, cascade_says);
     BOOST_CHECK_EXCEPTION(cascaded_as_published(a, inside, b, four, also_b), error, cascade_says);
-    BOOST_CHECK_EXCEPTION(cascade::psd_a(a, b, also_b), error, cascade_says);
-    BOOST_CHECK_EXCEPTION(cascade::psd_f(a, b, also_b), error, cascade_says);
+    BOOST_CHECK_EXCEPTION(scheme::psd_a(a, b, also_b), error, cascade_says);
+    BOOST_CHECK_EXCEPTION(scheme::psd_f(a, b, also_b), error, cascade_says);
     BOOST_CHECK_EXCEPTION(cascaded(a, inside, also_a, four, b), error, pair_says);
     BOOST_CHECK_EXCEPTION(speculate(speculate(a, also_a, fixed_length{}, accept::rejection_sampling{}), b,
                                     fixed_length{}, accept::rejection_sampling{}),
@@ -109,21 +109,21 @@ BOOST_AUTO_TEST_CASE(a_model_that_does_not_say_hides_nobody_behind_it) {
 }
 
 BOOST_AUTO_TEST_CASE(models_that_take_turns_are_compared) {
-    using policy::rolling_entropy;
+    using switching::rolling_entropy;
     const rolling_entropy two, three({.thresholds_bits = {0.5, 1}});
-    BOOST_CHECK_EXCEPTION(switching(a, b, two), error,
-                          says("switching: the models must share a vocabulary, but the tokens of model 0 have the "
+    BOOST_CHECK_EXCEPTION(switched(a, b, two), error,
+                          says("switched: the models must share a vocabulary, but the tokens of model 0 have the "
                                "fingerprint aa and those of model 1 bb"));
-    BOOST_CHECK_EXCEPTION(switching(a, also_a, b, three), error,
-                          says("switching: the models must share a vocabulary, but the tokens of model 0 have the "
+    BOOST_CHECK_EXCEPTION(switched(a, also_a, b, three), error,
+                          says("switched: the models must share a vocabulary, but the tokens of model 0 have the "
                                "fingerprint aa and those of model 2 bb"));
-    BOOST_CHECK_EXCEPTION(switching(plain_mock, a, b, three), error,
-                          says("switching: the models must share a vocabulary, but the tokens of model 1 have the "
+    BOOST_CHECK_EXCEPTION(switched(plain_mock, a, b, three), error,
+                          says("switched: the models must share a vocabulary, but the tokens of model 1 have the "
                                "fingerprint aa and those of model 2 bb"));
-    BOOST_CHECK_EXCEPTION(switching(a, unknown, b, three), error,
-                          says("switching: the models must share a vocabulary, but the tokens of model 0 have the "
+    BOOST_CHECK_EXCEPTION(switched(a, unknown, b, three), error,
+                          says("switched: the models must share a vocabulary, but the tokens of model 0 have the "
                                "fingerprint aa and those of model 2 bb"));
-    BOOST_CHECK_NO_THROW(switching(a, plain_mock, also_a, three));
+    BOOST_CHECK_NO_THROW(switched(a, plain_mock, also_a, three));
 }
 
 BOOST_AUTO_TEST_CASE(drafters_of_a_fallback_are_compared_with_each_other_and_with_the_target) {

@@ -40,8 +40,8 @@ from together import Together
 HERE = pathlib.Path(__file__).resolve().parent
 PAGES = [ROOT / "docs" / "contributing.md"]
 # Of tests, the cheapest first: the last ones compile and run for as long as all others together.
-FOLDERS = ["emulated", "commit", "decode", "accept", "draft", "policy", "cascade", "verify", "transform", "random", "tree", "types", "measure", "model"]
-FOLDERS += ["detail", "io", "tune", "encoder", "train", "testing", "conformance", "backend/host", "backend/device", "decode/device"]
+FOLDERS = ["emulated", "commit", "decode", "accept", "draft", "policy", "scheme", "round", "switching", "transform", "random", "tree", "types", "measure", "model"]
+FOLDERS += ["detail", "io/files", "io/text", "tune", "encoder", "train", "testing", "conformance", "backend/host", "backend/device", "decode/device"]
 FOLDERS += ["llama", "llama/device"]
 # What no test is without and no mutant changes; compiled once.
 COMMON = ["algorithm", "array", "boost/test/unit_test.hpp", "cmath", "functional", "map", "memory", "optional", "random"]

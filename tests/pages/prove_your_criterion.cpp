@@ -25,7 +25,7 @@ struct without_coins : augur::accept::coupled {
 };
 
 BOOST_AUTO_TEST_CASE(inside_a_cascade) {
-    using augur::cascade::model_link;
+    using augur::scheme::model_link;
     namespace testing = augur::testing;
     const auto small = testing::hashed_model(2, 1), middle = testing::hashed_model(2, 2),
                large = testing::hashed_model(2, 3);

@@ -1,8 +1,8 @@
 #include "augur/policy/confidence_stop.hpp"
 
 #include <augur/accept/exact.hpp>
-#include <augur/cascade/speculator.hpp>
 #include <augur/decode/generate.hpp>
+#include <augur/scheme/speculator.hpp>
 #include <augur/testing/models.hpp>
 #include <augur/testing/policy_laws.hpp>
 #include <boost/test/unit_test.hpp>

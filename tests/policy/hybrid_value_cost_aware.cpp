@@ -1,10 +1,10 @@
 #include "augur/policy/hybrid_value_cost_aware.hpp"
 
-#include <augur/cascade/speculator.hpp>
 #include <augur/decode/generate.hpp>
 #include <augur/draft/fallback.hpp>
 #include <augur/draft/model_tree.hpp>
 #include <augur/draft/prompt_lookup.hpp>
+#include <augur/scheme/speculator.hpp>
 #include <augur/testing/models.hpp>
 #include <augur/testing/policy_laws.hpp>
 #include <boost/test/unit_test.hpp>

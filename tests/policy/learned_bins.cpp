@@ -215,7 +215,7 @@ learned_bins aimed(std::vector<double> edges, std::vector<std::size_t> lengths, 
 
 BOOST_AUTO_TEST_CASE(an_edge_aims_where_the_token_is_worth_its_time) {
     const auto policy = aimed({9}, {1, 0}, 0.75, 1.5, {1, 1.5});
-    augur::detail::pass_seconds passes(2, 0.99, std::vector<double>{1, 1.5});
+    policy::pass_seconds passes(2, 0.99, std::vector<double>{1, 1.5});
     passes.learn(2, 1.5);
     // A round yielded 2 tokens in 2.25 s. The row was paid for in either case.
     const double price = (passes(2) - passes(1)) * 2 / 2.25;

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <augur/accept/exact.hpp>
-#include <augur/cascade/speculator.hpp>
 #include <augur/decode/step.hpp>
 #include <augur/draft/prompt_lookup.hpp>
 #include <augur/policy/cost_aware.hpp>
 #include <augur/policy/tree_cost_aware.hpp>
+#include <augur/scheme/speculator.hpp>
 #include <augur/testing/models.hpp>
 #include <boost/test/unit_test.hpp>
 #include <cmath>

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <augur/cascade/speculator.hpp>
 #include <augur/decode/generate.hpp>
 #include <augur/draft/model_tree.hpp>
+#include <augur/scheme/speculator.hpp>
 #include <augur/testing/models.hpp>
 #include <augur/testing/policy_laws.hpp>
 #include <augur/testing/promise.hpp>

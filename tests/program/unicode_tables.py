@@ -10,7 +10,7 @@ try:
 except ImportError:
     tokenizers = None
 
-HEADER = pathlib.Path(__file__).resolve().parents[2] / "include/augur/io/unicode_classes.hpp"
+HEADER = pathlib.Path(__file__).resolve().parents[2] / "include/augur/io/text/unicode_classes.hpp"
 END = 0x110000
 LETTER, NUMBER, MARK, LATER_NUMBER = 1, 2, 3, 5
 

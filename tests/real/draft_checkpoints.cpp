@@ -2,7 +2,6 @@
 #include <augur/accept/coupled.hpp>
 #include <augur/accept/exact.hpp>
 #include <augur/accept/fuzzy.hpp>
-#include <augur/cascade/cascade.hpp>
 #include <augur/decode/generate.hpp>
 #include <augur/draft/eagle_tree.hpp>
 #include <augur/draft/head_tree.hpp>
@@ -10,6 +9,7 @@
 #include <augur/draft/merged.hpp>
 #include <augur/draft/model_tree.hpp>
 #include <augur/policy/tree_static.hpp>
+#include <augur/scheme/cascade.hpp>
 #include <boost/test/unit_test.hpp>
 #include <filesystem>
 
@@ -106,7 +106,7 @@ BOOST_AUTO_TEST_CASE(trees_of_the_family_change_nothing) {
 }
 
 BOOST_AUTO_TEST_CASE(three_models_of_the_family_change_nothing) {
-    using cascade::model_link;
+    using scheme::model_link;
     const auto draft = llama::load_draft(family / "draft.gguf", target());
     const auto exit = llama::load_exit(family / "exit.gguf", target(), 15);
     const auto qualifier = llama::load_qualifier(family / "qualifier.gguf", target());

@@ -1,9 +1,9 @@
 // Token for token what llama.cpp and Hugging Face's tokenizers produce, on the vocabularies that models come with.
-#include <augur/io/chat_template.hpp>
-#include <augur/io/gguf.hpp>
-#include <augur/io/read_vocabulary.hpp>
-#include <augur/io/text_decoder.hpp>
-#include <augur/io/tokenizer.hpp>
+#include <augur/io/files/gguf.hpp>
+#include <augur/io/text/chat_template.hpp>
+#include <augur/io/text/read_vocabulary.hpp>
+#include <augur/io/text/text_decoder.hpp>
+#include <augur/io/text/tokenizer.hpp>
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 #include <filesystem>

@@ -1,7 +1,7 @@
 #include <augur/decode/generate.hpp>
-#include <augur/io/gguf.hpp>
-#include <augur/io/read_vocabulary.hpp>
-#include <augur/io/tokenizer.hpp>
+#include <augur/io/files/gguf.hpp>
+#include <augur/io/text/read_vocabulary.hpp>
+#include <augur/io/text/tokenizer.hpp>
 #include <augur/llama/host_model.hpp>
 #include <boost/test/unit_test.hpp>
 #include <filesystem>

@@ -1,7 +1,7 @@
 // Renders chat templates: lines of JSON {template, messages, tools, documents, variables, add_generation_prompt} on
 // standard input, lines {text} or {error} on standard output. The clock stands at 26 July 2024, 13:05.
 
-#include <augur/io/chat_template.hpp>
+#include <augur/io/text/chat_template.hpp>
 #include <augur/types/error.hpp>
 #include <ctime>
 #include <iostream>

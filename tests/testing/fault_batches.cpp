@@ -1,10 +1,10 @@
 #include <augur/accept/coupled.hpp>
 #include <augur/accept/exact.hpp>
 #include <augur/accept/rejection_sampling.hpp>
-#include <augur/cascade/cascade.hpp>
 #include <augur/draft/fallback.hpp>
 #include <augur/draft/prompt_lookup.hpp>
 #include <augur/policy/entropy_bins.hpp>
+#include <augur/scheme/cascade.hpp>
 #include <boost/test/unit_test.hpp>
 
 #include "testing/fault_schemes.hpp"
@@ -35,7 +35,7 @@ BOOST_AUTO_TEST_CASE(so_are_those_of_models_that_run_one_pass_at_a_time) {
     testing::fault_tally tally;
     tally.keeps_together("rejection sampling", speculate(small, target, two, accept::rejection_sampling{}),
                          fault_choice(1));
-    const cascade::model_link link{two, accept::rejection_sampling{}};
+    const scheme::model_link link{two, accept::rejection_sampling{}};
     tally.keeps_together("three models", cascaded(small, link, middle, link, target), fault_choice(1));
     tally.report("batches of single passes", 800);
 }
@@ -45,7 +45,7 @@ BOOST_AUTO_TEST_CASE(so_are_trees_and_cascades_in_one_run) {
                small = testing::failing_passes<every_pass_feature>(2);
     const auto middle = testing::failing_passes<pass_features::batches>(3);
     testing::fault_tally tally;
-    const cascade::model_link link{two, accept::rejection_sampling{}};
+    const scheme::model_link link{two, accept::rejection_sampling{}};
     tally.keeps_together("three models", cascaded(small, link, middle, link, target), fault_choice(1));
     tally.report("batches of cascades", 400);
 }

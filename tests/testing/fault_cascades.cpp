@@ -2,10 +2,10 @@
 #include <augur/accept/exact.hpp>
 #include <augur/accept/fuzzy.hpp>
 #include <augur/accept/rejection_sampling.hpp>
-#include <augur/cascade/cascade.hpp>
 #include <augur/measure/divergence.hpp>
 #include <augur/policy/cost_aware.hpp>
 #include <augur/policy/entropy_bins.hpp>
+#include <augur/scheme/cascade.hpp>
 #include <augur/testing/scheme_laws.hpp>
 #include <boost/test/unit_test.hpp>
 
@@ -22,16 +22,16 @@ const policy::fixed_length two{2};
 BOOST_AUTO_TEST_CASE(cascades_keep_them) {
     const auto a = testing::failing_chains(1), b = testing::failing_chains(2), c = testing::failing_chains(3);
     testing::fault_tally tally;
-    const cascade::model_link sampled{two, accept::rejection_sampling{}};
-    const cascade::model_link raced{two, accept::coupled{}};
-    const cascade::model_link learning{policy::entropy_bins({0.8}, {3, 1}), accept::rejection_sampling{}};
-    const cascade::model_link near{two, accept::fuzzy<measure::kl>{0.4}};
+    const scheme::model_link sampled{two, accept::rejection_sampling{}};
+    const scheme::model_link raced{two, accept::coupled{}};
+    const scheme::model_link learning{policy::entropy_bins({0.8}, {3, 1}), accept::rejection_sampling{}};
+    const scheme::model_link near{two, accept::fuzzy<measure::kl>{0.4}};
     tally.keeps("three, sampled", cascaded(a, sampled, b, sampled, c), fault_choice(1));
     tally.keeps("three, learning", cascaded(a, learning, b, learning, c), fault_choice(1));
     tally.keeps("three, raced", cascaded(a, raced, b, raced, c), fault_choice(1));
     tally.keeps("three, fuzzy", cascaded(a, near, b, near, c), fault_choice(1));
     tally.keeps("as published", cascaded_as_published(a, near, b, near, c), fault_choice(1));
-    const cascade::model_link costed{policy::cost_aware{}, accept::exact{}};
+    const scheme::model_link costed{policy::cost_aware{}, accept::exact{}};
     tally.keeps("three, cost_aware", cascaded(a, costed, b, costed, c), fault_choice(0));
     tally.report("cascades", 2500);
 }

@@ -1,16 +1,16 @@
 #include <augur/accept/coupled.hpp>
 #include <augur/accept/exact.hpp>
 #include <augur/accept/rejection_sampling.hpp>
-#include <augur/cascade/speculator.hpp>
-#include <augur/decode/bridged_switching.hpp>
 #include <augur/draft/model_tree.hpp>
-#include <augur/policy/rolling_entropy.hpp>
 #include <augur/policy/tree_static.hpp>
+#include <augur/scheme/speculator.hpp>
+#include <augur/switching/bridged.hpp>
+#include <augur/switching/rolling_entropy.hpp>
 #include <boost/test/unit_test.hpp>
 #include <utility>
 
 #include "backend/device/rows_on_device.hpp"
-#include "cascade/codecs.hpp"
+#include "switching/codecs.hpp"
 #include "testing/fault_schemes.hpp"
 
 using namespace augur;
@@ -73,15 +73,15 @@ struct failing_letters {
 /// What a text of models that hand each other text came to, however often somebody threw.
 template <class Scheme>
 std::string bridged_text(const Scheme& scheme, const testing::disturbance& by, testing::fault_trial& made) {
-    const typename Scheme::openings_type from{cascade::opening{testing::fault_prompt},
-                                              cascade::opening{testing::fault_prompt}};
-    decode::bridged_session s(scheme, from, decode::bridged_options{.max_tokens = 16}, random::philox_chooser(4));
+    const typename Scheme::openings_type from{switching::opening{testing::fault_prompt},
+                                              switching::opening{testing::fault_prompt}};
+    switching::bridged_session s(scheme, from, switching::bridged_options{.max_tokens = 16}, random::philox_chooser(4));
     testing::fault_listener listener(testing::fault_places, made.trouble);
     testing::fault_places.arm(by.calls);
     const auto hook = allocations::hook();
     hook.arm(by.first_allocation, by.allocations);
     while (s.finished == finish_reason::running && made.failures < 9) {
-        if (!listener.attempt([&] { decode::step(s); })) ++made.failures;
+        if (!listener.attempt([&] { switching::step(s); })) ++made.failures;
     }
     made.calls = testing::fault_places.calls();
     made.allocations = hook.disarm();
@@ -101,8 +101,8 @@ BOOST_AUTO_TEST_CASE(models_that_hand_each_other_text_keep_them) {
     };
     const auto small = model(1), large = model(2);
     const failing_letters codec;
-    const policy::rolling_entropy turns({.thresholds_bits = {1.5}, .window = 1, .dwell = 1});
-    const auto scheme = bridged_switching(spoken(small, codec), spoken(large, codec), turns);
+    const switching::rolling_entropy turns({.thresholds_bits = {1.5}, .window = 1, .dwell = 1});
+    const auto scheme = switched(spoken(small, codec), spoken(large, codec), turns);
     testing::fault_trial sound;
     const std::string expected = bridged_text(scheme, {}, sound);
     std::size_t runs = 0;

@@ -1,7 +1,7 @@
 #include <augur/accept/coupled.hpp>
-#include <augur/cascade/speculator.hpp>
 #include <augur/commit/apply.hpp>
 #include <augur/draft/prompt_lookup.hpp>
+#include <augur/scheme/speculator.hpp>
 #include <boost/test/unit_test.hpp>
 #include <memory>
 #include <ostream>

@@ -6,14 +6,14 @@
 #include <augur/accept/exact.hpp>
 #include <augur/accept/rejection_sampling.hpp>
 #include <augur/accept/typical.hpp>
-#include <augur/cascade/speculator.hpp>
 #include <augur/draft/fallback.hpp>
 #include <augur/draft/ngram_store.hpp>
 #include <augur/draft/prompt_lookup.hpp>
 #include <augur/policy/cost_aware.hpp>
 #include <augur/policy/entropy_bins.hpp>
 #include <augur/policy/learned_bins.hpp>
-#include <augur/policy/rolling_entropy.hpp>
+#include <augur/scheme/speculator.hpp>
+#include <augur/switching/rolling_entropy.hpp>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 
@@ -89,11 +89,11 @@ BOOST_AUTO_TEST_CASE(transforms_and_stops_keep_them) {
 
 BOOST_AUTO_TEST_CASE(models_that_take_turns_keep_them) {
     const auto large = testing::failing_chains(1), small = testing::failing_chains(2);
-    const policy::rolling_entropy turns({.thresholds_bits = {1.2}, .window = 2, .dwell = 2});
+    const switching::rolling_entropy turns({.thresholds_bits = {1.2}, .window = 2, .dwell = 2});
     testing::fault_tally tally;
     for (const bool warm : {false, true}) {
         for (const std::size_t length : {0u, 3u}) {
-            const auto scheme = switching(small, large, turns).with({.draft_length = length, .keep_warm = warm});
+            const auto scheme = switched(small, large, turns).with({.draft_length = length, .keep_warm = warm});
             tally.keeps(warm ? "warm" : "cold", scheme, fault_choice(1));
         }
     }

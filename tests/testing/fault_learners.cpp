@@ -2,9 +2,9 @@
 
 #include <augur/accept/coupled.hpp>
 #include <augur/accept/exact.hpp>
-#include <augur/cascade/speculator.hpp>
 #include <augur/draft/self_speculation.hpp>
 #include <augur/policy/fixed_length.hpp>
+#include <augur/scheme/speculator.hpp>
 #include <augur/train/exit_head.hpp>
 #include <augur/train/trainer.hpp>
 #include <augur/train/watcher.hpp>

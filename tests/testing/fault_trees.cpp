@@ -2,7 +2,6 @@
 #include <augur/accept/exact.hpp>
 #include <augur/accept/rejection_sampling.hpp>
 #include <augur/accept/traversal.hpp>
-#include <augur/cascade/speculator.hpp>
 #include <augur/draft/eagle.hpp>
 #include <augur/draft/eagle_tree.hpp>
 #include <augur/draft/fallback.hpp>
@@ -15,6 +14,7 @@
 #include <augur/policy/hybrid_cost_aware.hpp>
 #include <augur/policy/tree_cost_aware.hpp>
 #include <augur/policy/tree_static.hpp>
+#include <augur/scheme/speculator.hpp>
 #include <boost/test/unit_test.hpp>
 
 #include "testing/fault_schemes.hpp"

@@ -4,10 +4,10 @@
 #include <augur/accept/exact.hpp>
 #include <augur/accept/fuzzy.hpp>
 #include <augur/accept/rejection_then_fuzzy.hpp>
-#include <augur/cascade/cascade.hpp>
 #include <augur/draft/fallback.hpp>
 #include <augur/draft/ngram_store.hpp>
 #include <augur/draft/prompt_lookup.hpp>
+#include <augur/scheme/cascade.hpp>
 #include <augur/testing/models.hpp>
 #include <augur/testing/refined_models.hpp>
 #include <boost/test/unit_test.hpp>
@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE(heads_on_the_targets_states) {
 }
 
 BOOST_AUTO_TEST_CASE(cascades) {
-    using cascade::model_link;
+    using scheme::model_link;
     const model_link exact{policy::fixed_length{1}, accept::rejection_sampling{}};
     const model_link near{two, accept::fuzzy<measure::total_variation>{0.3}};
     agrees(cascaded(smaller, near, drafter, model_link{two, accept::rejection_sampling{}}, target));

@@ -8,13 +8,13 @@
 #include <utility>
 #include <vector>
 
-#include "augur/cascade/speculator.hpp"
 #include "augur/decode/generate.hpp"
 #include "augur/decode/session.hpp"
 #include "augur/decode/step.hpp"
 #include "augur/draft/self_speculation.hpp"
 #include "augur/policy/fixed_length.hpp"
 #include "augur/random/philox.hpp"
+#include "augur/scheme/speculator.hpp"
 #include "augur/testing/enumerate.hpp"
 #include "augur/testing/text_distribution_of.hpp"
 #include "augur/train/trainer.hpp"

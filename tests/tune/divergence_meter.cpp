@@ -3,9 +3,9 @@
 #include <augur/accept/fuzzy.hpp>
 #include <augur/accept/rejection_sampling.hpp>
 #include <augur/accept/rejection_then_fuzzy.hpp>
-#include <augur/cascade/cascade.hpp>
 #include <augur/decode/generate.hpp>
 #include <augur/policy/fixed_length.hpp>
+#include <augur/scheme/cascade.hpp>
 #include <augur/testing/models.hpp>
 #include <augur/types/round_view.hpp>
 #include <boost/test/unit_test.hpp>
@@ -18,7 +18,7 @@ namespace tt = boost::test_tools;
 
 BOOST_AUTO_TEST_SUITE(tune_divergence_meter)
 
-using cascade::model_link;
+using scheme::model_link;
 
 /// The meter after one round: a drafted token with its row, committed; the logits are the logarithms of the target's
 /// weights.

@@ -1,9 +1,9 @@
 #include "augur/tune/throughput.hpp"
 
 #include <augur/accept/fuzzy.hpp>
-#include <augur/cascade/cascade.hpp>
 #include <augur/decode/generate.hpp>
 #include <augur/measure/entropy.hpp>
+#include <augur/scheme/cascade.hpp>
 #include <augur/testing/costed_model.hpp>
 #include <augur/testing/models.hpp>
 #include <boost/test/unit_test.hpp>
@@ -108,8 +108,7 @@ BOOST_AUTO_TEST_CASE(a_cascade_takes_the_time_that_is_predicted) {
     const testing::costed_model target(large, {.pass = 1.0 / 60}, clock);
     const testing::costed_model qualifier(testing::noisy_model(large, 0.1), {.pass = 1.0 / 120}, clock);
     const testing::costed_model small(testing::noisy_model(large, 0.25), {.pass = 1.0 / 300}, clock);
-    const cascade::model_link lower{fixed_length{3}, rejection_sampling{}},
-        upper{fixed_length{8}, rejection_sampling{}};
+    const scheme::model_link lower{fixed_length{3}, rejection_sampling{}}, upper{fixed_length{8}, rejection_sampling{}};
     const auto scheme = cascaded(small, lower, qualifier, upper, target);
     decode::options chosen;
     chosen.stop.max_tokens = 2000;

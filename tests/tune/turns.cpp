@@ -1,8 +1,8 @@
 #include "augur/tune/turns.hpp"
 
 #include <augur/decode/generate.hpp>
-#include <augur/decode/switching.hpp>
-#include <augur/policy/rolling_entropy.hpp>
+#include <augur/switching/rolling_entropy.hpp>
+#include <augur/switching/session.hpp>
 #include <augur/testing/models.hpp>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
@@ -23,8 +23,8 @@ decode::options drawn(float temperature, std::uint64_t seed) {
     return chosen;
 }
 
-policy::rolling_entropy turns(double threshold) {
-    return policy::rolling_entropy({.thresholds_bits = {threshold}, .window = 2, .dwell = 3});
+switching::rolling_entropy turns(double threshold) {
+    return switching::rolling_entropy({.thresholds_bits = {threshold}, .window = 2, .dwell = 3});
 }
 
 /// softmax(row / temperature), or certainty in the mode.
@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(the_distance_is_the_writers_from_the_best) {
         for (const auto& [temperature, presence] : {std::pair(0.0f, 0.0f), {0.7f, 0.0f}, {1.0f, 0.0f}, {1.0f, 0.8f}}) {
             auto chosen = drawn(temperature, 7);
             chosen.sampling.penalties.presence = presence;
-            const auto scheme = switching(small, large, turns(threshold));
+            const auto scheme = switched(small, large, turns(threshold));
             const auto made = decode::generate<any_guarantee>(scheme, prompt, chosen);
             const double expected = by_definition(small, large, threshold, made.tokens, temperature, presence);
             const double found = tune::divergence_of_turns(scheme, prompt, made.tokens, chosen.sampling);
@@ -83,7 +83,7 @@ BOOST_AUTO_TEST_CASE(the_distance_is_the_writers_from_the_best) {
 
 BOOST_AUTO_TEST_CASE(the_best_model_is_at_no_distance_from_itself) {
     const auto small = testing::hashed_model(6, 1, 2), large = testing::hashed_model(6, 2, 2);
-    const auto scheme = switching(small, large, turns(0)).with({.first = 1});
+    const auto scheme = switched(small, large, turns(0)).with({.first = 1});
     const auto made = decode::generate<any_guarantee>(scheme, prompt, drawn(1, 3));
     BOOST_TEST(tune::divergence_of_turns(scheme, prompt, made.tokens, {}) == 0);
     BOOST_TEST(tune::divergence_of_turns(scheme, prompt, {}, {}) == 0);
@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE(the_best_model_is_at_no_distance_from_itself) {
 
 BOOST_AUTO_TEST_CASE(a_text_that_cannot_be_read_is_refused) {
     const auto small = testing::hashed_model(6, 1, 2, 8), large = testing::hashed_model(6, 2, 2, 16);
-    const auto scheme = switching(small, large, turns(1));
+    const auto scheme = switched(small, large, turns(1));
     const std::vector<token> text(6, 1);  // the last token is not read
     BOOST_CHECK_NO_THROW(tune::divergence_of_turns(scheme, prompt, text, {}));
     const std::vector<token> longer(7, 1);

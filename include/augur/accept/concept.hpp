@@ -113,7 +113,7 @@ concept ChecksSettings = requires(const C& criterion, const transform::settings&
 ///         trees, chains among them, which may keep storage (KeepsStorage);
 ///         `token_selector`, how a draft model should pick tokens for it (types/token_selector.hpp; default argmax);
 ///         `check(const transform::settings&) const`, throwing where it cannot keep its guarantee;
-///         for links inside a cascade `drawn_from`, with `draft_distribution`, or `certain` (cascade/stage.hpp).
+///         for links inside a cascade `drawn_from`, with `draft_distribution`, or `certain` (scheme/stage.hpp).
 /// Laws:   a token of target probability 0 is never accepted or drawn; all randomness comes from `draws`; what
 ///         it claims in `guarantee` holds exactly (testing::text_distribution_of). No argument is empty; all stay
 ///         unchanged, and outlive what is left of them.

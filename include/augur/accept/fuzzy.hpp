@@ -44,7 +44,7 @@ class fuzzy {
         return static_cast<token>(draws.choose(target, purpose::correction));
     }
 
-    /// The row that the accepted token was drawn from (cascade/stage.hpp): beyond the threshold the target's, within it
+    /// The row that the accepted token was drawn from (scheme/stage.hpp): beyond the threshold the target's, within it
     /// the draft's; and where the target excludes some of that, the target's for that part.
     const distribution& drawn_from(const distribution& target, const drafted_token<distribution>& drafted,
                                    distribution& mixed) const {

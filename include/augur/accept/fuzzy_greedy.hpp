@@ -23,7 +23,7 @@ class fuzzy_greedy {
  public:
     using guarantee = guarantee::greedy_within<D>;
     using token_selector = draft::argmax_with_row;
-    using draft_distribution = mode_of_row;  ///< what a stage says of the tokens that are accepted (cascade/stage.hpp)
+    using draft_distribution = mode_of_row;  ///< what a stage says of the tokens that are accepted (scheme/stage.hpp)
 
     /// In the divergence's unit; 0 or more, or infinity.
     explicit fuzzy_greedy(double threshold) : promised_{threshold} {
@@ -52,7 +52,7 @@ class fuzzy_greedy {
 
     token draw(const distribution& target, auto& /*draws*/) const { return target.mode(); }
 
-    /// The row that the accepted token is the most probable one of (cascade/stage.hpp).
+    /// The row that the accepted token is the most probable one of (scheme/stage.hpp).
     template <DeterministicDistribution DraftDistribution>
     const distribution& drawn_from(const distribution& target, const drafted_token<DraftDistribution>& drafted,
                                    distribution& certain) const {

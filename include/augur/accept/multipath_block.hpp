@@ -217,7 +217,7 @@ struct multipath_block {
         return rejection_sampling{}.draw(target, draws);
     }
 
-    /// The row that the accepted token was drawn from (cascade/stage.hpp): always the target's, given those before it.
+    /// The row that the accepted token was drawn from (scheme/stage.hpp): always the target's, given those before it.
     const distribution& drawn_from(const distribution& target, const drafted_token<distribution>&,
                                    distribution&) const {
         return target;

@@ -250,7 +250,7 @@ struct rejection_sampling {
         return static_cast<token>(draws.choose(target, purpose::correction));
     }
 
-    /// The row that the accepted token was drawn from (cascade/stage.hpp): always the target's.
+    /// The row that the accepted token was drawn from (scheme/stage.hpp): always the target's.
     template <class DraftDistribution>
     const distribution& drawn_from(const distribution& target, const drafted_token<DraftDistribution>&,
                                    distribution&) const {

@@ -197,7 +197,7 @@ struct traversal {
         return rejection_sampling{}.draw(target, draws);
     }
 
-    /// The row that the accepted token was drawn from (cascade/stage.hpp): always the target's, given those before it.
+    /// The row that the accepted token was drawn from (scheme/stage.hpp): always the target's, given those before it.
     template <class DraftDistribution>
     const distribution& drawn_from(const distribution& target, const drafted_token<DraftDistribution>&,
                                    distribution&) const {

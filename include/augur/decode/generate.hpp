@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
-#include "augur/cascade/speculator.hpp"
 #include "augur/decode/batch.hpp"
 #include "augur/decode/session.hpp"
 #include "augur/decode/step.hpp"
+#include "augur/scheme/speculator.hpp"
 #include "augur/types/guarantee.hpp"
 
 namespace augur::decode {

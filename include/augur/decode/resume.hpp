@@ -6,10 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "augur/cascade/switching_scheme.hpp"
 #include "augur/commit/stop_conditions.hpp"
 #include "augur/decode/session.hpp"
-#include "augur/decode/switching.hpp"
 #include "augur/draft/concept.hpp"
 #include "augur/types/observation.hpp"
 #include "augur/types/prefix.hpp"
@@ -52,20 +50,6 @@ void resume(const Scheme& scheme, session<Scheme, C>& s, std::span<const token> 
     s.seen = observation{.round = s.seen.round};
     const augur::detail::stopwatch watch;
     prefill(s.target, scheme.drafter(), s.drafter_state, s.committed, s.shown);
-    s.counts.seconds.prefill += watch.seconds();
-}
-
-/// The same for models that take turns: the one that wrote last reads the added tokens and goes on; the others read
-/// them when their turn comes.
-template <cascade::SwitchingPolicy Policy, class... Held, Chooser C>
-void resume(const cascade::switching_scheme<Policy, Held...>& scheme,
-            session<cascade::switching_scheme<Policy, Held...>, C>& s, std::span<const token> added,
-            commit::stop_conditions conditions) {
-    detail::begin_text(s, added, std::move(conditions), scheme.vocabulary_size(), scheme.context_length());
-    const augur::detail::stopwatch watch;
-    for (std::size_t i = 0; i < sizeof...(Held); ++i) {
-        if (i == s.writer || scheme.options().keep_warm) s.fill(i);
-    }
     s.counts.seconds.prefill += watch.seconds();
 }
 

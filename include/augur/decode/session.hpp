@@ -17,13 +17,13 @@
 #include "augur/flow/frames.hpp"
 #include "augur/model/cached_sequence.hpp"
 #include "augur/random/chooser.hpp"
+#include "augur/round/device_verifier.hpp"
 #include "augur/transform/pipeline.hpp"
 #include "augur/types/error.hpp"
 #include "augur/types/observation.hpp"
 #include "augur/types/prefix.hpp"
 #include "augur/types/statistics.hpp"
 #include "augur/types/verdict.hpp"
-#include "augur/verify/device_verifier.hpp"
 
 namespace augur::decode {
 
@@ -100,7 +100,7 @@ struct session {
         counts.seconds.prefill = watch.seconds();
     }
 
-    verify::device_verifier_t<Scheme, C>
+    rounds::device_verifier_t<Scheme, C>
         device_verifier;  ///< verifies where the target's rows are, if it can; else they come to the host
     prefix committed;
     model::cached_sequence<target_type> target;
@@ -125,10 +125,10 @@ struct session {
  private:
     flow::frames frames_;
 
-    static verify::device_verifier_t<Scheme, C> make_device_verifier(const Scheme& scheme,
+    static rounds::device_verifier_t<Scheme, C> make_device_verifier(const Scheme& scheme,
                                                                      const transform::settings& sampling,
                                                                      const C& with) {
-        if constexpr (verify::has_device_verifier<Scheme, C>) {
+        if constexpr (rounds::has_device_verifier<Scheme, C>) {
             return scheme.target().make_device_verifier(scheme.criterion(), sampling, with);
         } else {
             return {};

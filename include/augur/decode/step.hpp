@@ -18,11 +18,11 @@
 #include "augur/draft/context.hpp"
 #include "augur/flow/task.hpp"
 #include "augur/measure/entropy.hpp"
+#include "augur/round/ask.hpp"
+#include "augur/round/device_verifier.hpp"
 #include "augur/types/observation.hpp"
 #include "augur/types/round_view.hpp"
 #include "augur/types/verdict.hpp"
-#include "augur/verify/ask.hpp"
-#include "augur/verify/device_verifier.hpp"
 
 namespace augur::decode {
 
@@ -173,17 +173,17 @@ flow::task run_round(const Scheme& scheme, session<Scheme, C>& s, const step_opt
         // A tree can have more nodes than there is room for, though none of its paths is too long.
         record.proposed.shorten(s.target.model().context_length() - s.committed.size());
     }
-    if constexpr (verify::has_device_verifier<Scheme, C> && !drafts_in_target<typename Scheme::drafter_type>) {
+    if constexpr (rounds::has_device_verifier<Scheme, C> && !drafts_in_target<typename Scheme::drafter_type>) {
         constexpr bool leaves_states =
             !ReadsStates<typename Scheme::drafter_type> || PrefillsStates<typename Scheme::target_type>;
         if (s.device_verifier &&
             (!branches<typename Scheme::drafter_type> || (leaves_states && s.device_verifier.takes_trees()))) {
             co_await flow::alone{[&] {
-                verify::verify_on_device(s.device_verifier, s.target, s.committed, record.proposed, s.seen.round,
+                rounds::verify_on_device(s.device_verifier, s.target, s.committed, record.proposed, s.seen.round,
                                          record.decided);
             }};
             record.seconds.verify += watch.lap();  // acceptance included
-            finish_step(scheme, s, chosen, context.seen(), verify::rows_on_device(s.device_verifier, s.target), watch,
+            finish_step(scheme, s, chosen, context.seen(), rounds::rows_on_device(s.device_verifier, s.target), watch,
                         watchers...);
             co_return;
         }
@@ -195,10 +195,10 @@ flow::task run_round(const Scheme& scheme, session<Scheme, C>& s, const step_opt
                      s.target_rows, record.decided);
     };
     if constexpr (drafts_in_target<typename Scheme::drafter_type>) {
-        if (record.proposed.is_chain()) co_await verify::join_chain(s.target, s.committed, record.proposed);
+        if (record.proposed.is_chain()) co_await rounds::join_chain(s.target, s.committed, record.proposed);
     }
     if constexpr (!branches<typename Scheme::drafter_type>) {
-        rows = co_await verify::ask_chain(s.target, s.committed, record.proposed);
+        rows = co_await rounds::ask_chain(s.target, s.committed, record.proposed);
         if constexpr (JudgesEach<typename Scheme::criterion_type,
                                  typename Scheme::drafter_type::draft_distribution_type>) {
             judge(unbranched(record.proposed));
@@ -207,7 +207,7 @@ flow::task run_round(const Scheme& scheme, session<Scheme, C>& s, const step_opt
         }
     } else {
         if (record.proposed.is_chain()) {
-            rows = co_await verify::ask_chain(s.target, s.committed, record.proposed);
+            rows = co_await rounds::ask_chain(s.target, s.committed, record.proposed);
         } else {
             rows =
                 co_await s.target.ask_tree(s.committed.tokens(), record.proposed.tokens(), record.proposed.parents());

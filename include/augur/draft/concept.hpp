@@ -80,7 +80,7 @@ concept Abandons = requires(const D& drafter, typename D::state_type& state) {
     { drafter.abandon(state) } -> std::same_as<void>;
 };
 
-/// A drafter with stages inside it (cascade/stage.hpp): `static constexpr std::size_t stages`, and
+/// A drafter with stages inside it (scheme/stage.hpp): `static constexpr std::size_t stages`, and
 /// `drafter.report(state, counts) const`, which overwrites the counts of so many stages, innermost first.
 template <class D>
 concept ReportsStages = requires(const D& drafter, const typename D::state_type& state,

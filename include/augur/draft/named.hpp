@@ -17,7 +17,7 @@
 
 namespace augur {
 
-/// A scheme that can draft for a better model: `as_stage()` is the drafter (cascade/speculator.hpp).
+/// A scheme that can draft for a better model: `as_stage()` is the drafter (scheme/speculator.hpp).
 template <class Named>
 concept BecomesStage = requires(Named&& named) {
     std::forward<Named>(named).as_stage();

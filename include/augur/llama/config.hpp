@@ -29,7 +29,7 @@ struct config {
     std::vector<float> rotary_factors;  ///< divisors of the frequencies, one per pair; empty means 1
     float norm_epsilon = 1e-5f;
     bool tied_head = false;              ///< the head is the embedding
-    std::string vocabulary_fingerprint;  ///< of the file's tokens (io/token_texts.hpp); empty where it holds none
+    std::string vocabulary_fingerprint;  ///< of the file's tokens (io/text/token_texts.hpp); empty where it holds none
     std::size_t padded_vocabulary = 0;   ///< rows of embedding and head in the file, where they are more; else 0
     std::vector<std::string> notes{};    ///< what was taken otherwise than the file says it, one sentence each
 

@@ -13,10 +13,10 @@
 #include <utility>
 #include <vector>
 
-#include "augur/io/gguf.hpp"
-#include "augur/io/quantize.hpp"
-#include "augur/io/quote.hpp"
-#include "augur/io/tensor.hpp"
+#include "augur/io/files/gguf.hpp"
+#include "augur/io/files/quantize.hpp"
+#include "augur/io/files/quote.hpp"
+#include "augur/io/files/tensor.hpp"
 #include "augur/llama/gguf_config.hpp"
 #include "augur/llama/host_model.hpp"
 #include "augur/llama/key_value_cache.hpp"

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "augur/backend/host/aligned_buffer.hpp"
-#include "augur/io/quote.hpp"
-#include "augur/io/safetensors.hpp"
+#include "augur/io/files/quote.hpp"
+#include "augur/io/files/safetensors.hpp"
 #include "augur/llama/draft_checkpoint.hpp"
 #include "augur/llama/host_model.hpp"
 #include "augur/llama/published_heads.hpp"

@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "augur/io/dequantize.hpp"
-#include "augur/io/fingerprint.hpp"
-#include "augur/io/gguf.hpp"
-#include "augur/io/quote.hpp"
-#include "augur/io/token_texts.hpp"
+#include "augur/io/files/dequantize.hpp"
+#include "augur/io/files/fingerprint.hpp"
+#include "augur/io/files/gguf.hpp"
+#include "augur/io/files/quote.hpp"
+#include "augur/io/text/token_texts.hpp"
 #include "augur/llama/config.hpp"
 #include "augur/llama/gguf_keys.hpp"
 #include "augur/llama/shape.hpp"

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "augur/io/gguf.hpp"
-#include "augur/io/quote.hpp"
+#include "augur/io/files/gguf.hpp"
+#include "augur/io/files/quote.hpp"
 #include "augur/llama/config.hpp"
 #include "augur/types/error.hpp"
 

@@ -15,9 +15,9 @@
 
 #include "augur/backend/host/instruction_set.hpp"
 #include "augur/backend/host/thread_pool.hpp"
-#include "augur/io/fingerprint.hpp"
-#include "augur/io/gguf.hpp"
-#include "augur/io/safetensors.hpp"
+#include "augur/io/files/fingerprint.hpp"
+#include "augur/io/files/gguf.hpp"
+#include "augur/io/files/safetensors.hpp"
 #include "augur/llama/checks.hpp"
 #include "augur/llama/config.hpp"
 #include "augur/llama/gguf_config.hpp"
@@ -99,7 +99,7 @@ class host_model {
 
     const config& configuration() const { return parts_->settings; }
     const weights& parameters() const { return parts_->weight; }
-    /// Of the file that it was loaded from (io/fingerprint.hpp); empty if it was not.
+    /// Of the file that it was loaded from (io/files/fingerprint.hpp); empty if it was not.
     const std::string& fingerprint() const { return fingerprint_; }
     /// The shape that it had before it was widened; nothing if it was not.
     const std::optional<llama::shape>& widened_from() const { return widened_from_; }

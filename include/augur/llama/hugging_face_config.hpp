@@ -11,11 +11,11 @@
 #include <utility>
 #include <vector>
 
-#include "augur/io/fingerprint.hpp"
-#include "augur/io/json_reader.hpp"
-#include "augur/io/quote.hpp"
-#include "augur/io/safetensors.hpp"
-#include "augur/io/token_texts.hpp"
+#include "augur/io/files/fingerprint.hpp"
+#include "augur/io/files/json_reader.hpp"
+#include "augur/io/files/quote.hpp"
+#include "augur/io/files/safetensors.hpp"
+#include "augur/io/text/token_texts.hpp"
 #include "augur/llama/config.hpp"
 #include "augur/llama/hugging_face_keys.hpp"
 #include "augur/llama/shape.hpp"

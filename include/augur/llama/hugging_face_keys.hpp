@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "augur/io/json_reader.hpp"
-#include "augur/io/quote.hpp"
+#include "augur/io/files/json_reader.hpp"
+#include "augur/io/files/quote.hpp"
 #include "augur/llama/config.hpp"
 #include "augur/types/error.hpp"
 

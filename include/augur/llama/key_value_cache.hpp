@@ -13,7 +13,7 @@
 #include "augur/backend/host/aligned_buffer.hpp"
 #include "augur/backend/host/kernel_tasks.hpp"
 #include "augur/backend/host/storage.hpp"
-#include "augur/io/quantize.hpp"
+#include "augur/io/files/quantize.hpp"
 #include "augur/types/error.hpp"
 
 namespace augur::llama {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "augur/backend/host/packed_matrix.hpp"
-#include "augur/io/quantize.hpp"
-#include "augur/io/tensor.hpp"
+#include "augur/io/files/quantize.hpp"
+#include "augur/io/files/tensor.hpp"
 #include "augur/llama/memory.hpp"
 #include "augur/llama/weight_format.hpp"
 #include "augur/llama/weights.hpp"

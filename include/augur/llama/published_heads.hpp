@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "augur/backend/host/packed_matrix.hpp"
-#include "augur/io/quote.hpp"
-#include "augur/io/safetensors.hpp"
+#include "augur/io/files/quote.hpp"
+#include "augur/io/files/safetensors.hpp"
 #include "augur/llama/config.hpp"
 #include "augur/llama/weights.hpp"
 #include "augur/llama/widened_file.hpp"

@@ -4,7 +4,7 @@
 #include <span>
 #include <utility>
 
-#include "augur/io/token_texts.hpp"
+#include "augur/io/text/token_texts.hpp"
 #include "augur/llama/config.hpp"
 #include "augur/types/error.hpp"
 

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "augur/backend/host/storage.hpp"
-#include "augur/io/tensor.hpp"
+#include "augur/io/files/tensor.hpp"
 #include "augur/types/error.hpp"
 
 namespace augur::llama {

@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "augur/backend/host/packed_matrix.hpp"
-#include "augur/io/dequantize.hpp"
-#include "augur/io/quantize.hpp"
-#include "augur/io/tensor.hpp"
-#include "augur/io/tensor_rows.hpp"
+#include "augur/io/files/dequantize.hpp"
+#include "augur/io/files/quantize.hpp"
+#include "augur/io/files/tensor.hpp"
+#include "augur/io/files/tensor_rows.hpp"
 #include "augur/llama/config.hpp"
 #include "augur/llama/memory.hpp"
 #include "augur/llama/tensor_names.hpp"

@@ -13,11 +13,11 @@
 #include <utility>
 #include <vector>
 
-#include "augur/io/dequantize.hpp"
-#include "augur/io/quantize.hpp"
-#include "augur/io/taken_tensors.hpp"
-#include "augur/io/tensor.hpp"
-#include "augur/io/tensor_rows.hpp"
+#include "augur/io/files/dequantize.hpp"
+#include "augur/io/files/quantize.hpp"
+#include "augur/io/files/taken_tensors.hpp"
+#include "augur/io/files/tensor.hpp"
+#include "augur/io/files/tensor_rows.hpp"
 #include "augur/llama/weights.hpp"
 #include "augur/llama/widening.hpp"
 #include "augur/types/error.hpp"

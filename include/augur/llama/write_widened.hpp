@@ -13,11 +13,11 @@
 #include <utility>
 #include <vector>
 
-#include "augur/io/fingerprint.hpp"
-#include "augur/io/gguf.hpp"
-#include "augur/io/gguf_output.hpp"
-#include "augur/io/taken_tensors.hpp"
-#include "augur/io/tensor.hpp"
+#include "augur/io/files/fingerprint.hpp"
+#include "augur/io/files/gguf.hpp"
+#include "augur/io/files/gguf_output.hpp"
+#include "augur/io/files/taken_tensors.hpp"
+#include "augur/io/files/tensor.hpp"
 #include "augur/llama/gguf_config.hpp"
 #include "augur/llama/shape.hpp"
 #include "augur/llama/weights.hpp"

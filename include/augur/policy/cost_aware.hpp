@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "augur/detail/pass_seconds.hpp"
 #include "augur/policy/concept.hpp"
 #include "augur/policy/learned_state.hpp"
+#include "augur/policy/pass_seconds.hpp"
 #include "augur/policy/time_account.hpp"
 #include "augur/types/error.hpp"
 
@@ -188,7 +188,7 @@ class basic_cost_aware {
               "cost_aware");
         if (!before.passes.empty()) account_.passes().recall(before.passes);
         for (std::size_t i = 0; i < before.drafting.size(); ++i) {
-            sources_[i].token_seconds = before.drafting[i].at_most(augur::detail::pass_seconds::believed);
+            sources_[i].token_seconds = before.drafting[i].at_most(pass_seconds::believed);
             sources_[i].is_earlier = true;
         }
         for (std::size_t i = 0; i < before.accepted.size(); ++i) {

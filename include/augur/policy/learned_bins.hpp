@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "augur/detail/pass_seconds.hpp"
 #include "augur/policy/concept.hpp"
 #include "augur/policy/entropy_bins.hpp"
+#include "augur/policy/pass_seconds.hpp"
 #include "augur/types/error.hpp"
 
 namespace augur::policy {
@@ -275,10 +275,10 @@ class basic_learned_bins {
     learned_bins_options options_;
     std::vector<bin_statistics> bins_;
     std::vector<curve> positions_;
-    augur::detail::pass_seconds passes_;          ///< over the shortest length's rows, and more
-    augur::detail::faded_average token_seconds_;  ///< of drafting
-    augur::detail::faded_average round_seconds_;
-    augur::detail::faded_average round_tokens_;
+    pass_seconds passes_;          ///< over the shortest length's rows, and more
+    faded_average token_seconds_;  ///< of drafting
+    faded_average round_seconds_;
+    faded_average round_tokens_;
     std::size_t rounds_ = 0;
 };
 

@@ -6,13 +6,13 @@
 #include <string_view>
 #include <vector>
 
-#include "augur/detail/pass_seconds.hpp"
+#include "augur/policy/pass_seconds.hpp"
 #include "augur/types/error.hpp"
 
 namespace augur::policy {
 
 /// Seconds that were measured: their average, and as how many measurements it counts.
-using timed = augur::detail::faded_average;
+using timed = faded_average;
 
 /// Tokens that were judged, and how many of them were accepted; both fade.
 struct counted {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "augur/detail/pass_seconds.hpp"
+#include "augur/policy/pass_seconds.hpp"
 #include "augur/types/error.hpp"
 #include "augur/types/observation.hpp"
 
@@ -46,8 +46,8 @@ class time_account {
           passes_(terms.most_rows, checked(terms, verify_seconds).memory, verify_seconds),
           allowance_(terms.credit) {}
 
-    const augur::detail::pass_seconds& passes() const { return passes_; }
-    augur::detail::pass_seconds& passes() { return passes_; }
+    const pass_seconds& passes() const { return passes_; }
+    pass_seconds& passes() { return passes_; }
 
     /// Passes of plain decoding that may still be lost.
     double allowance() const { return allowance_; }
@@ -126,7 +126,7 @@ class time_account {
 
     double memory_, budget_, most_;
     std::size_t plain_after_;
-    augur::detail::pass_seconds passes_;
+    pass_seconds passes_;
     double allowance_;
     double tokens_ = 0;               ///< of late, fading
     double spent_ = 0;                ///< on them, in passes of plain decoding

@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "augur/detail/pass_seconds.hpp"
 #include "augur/policy/concept.hpp"
 #include "augur/policy/learned_state.hpp"
+#include "augur/policy/pass_seconds.hpp"
 #include "augur/policy/time_account.hpp"
 #include "augur/types/error.hpp"
 #include "augur/types/topology.hpp"
@@ -140,7 +140,7 @@ class basic_tree_cost_aware {
     void recall(const learned_state& before) {
         check(before, {1, options_.max_depth, Ranks, 0}, "tree_cost_aware");
         if (!before.passes.empty()) account_.passes().recall(before.passes);
-        for (const timed& each : before.drafting) node_seconds_ = each.at_most(augur::detail::pass_seconds::believed);
+        for (const timed& each : before.drafting) node_seconds_ = each.at_most(pass_seconds::believed);
         is_earlier_ = !before.empty();
         for (std::size_t depth = 0; depth < before.accepted.size(); ++depth) {
             for (std::size_t rank = 0; rank < before.accepted[depth].size(); ++rank) {

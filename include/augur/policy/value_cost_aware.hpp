@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "augur/detail/pass_seconds.hpp"
 #include "augur/policy/concept.hpp"
 #include "augur/policy/learned_state.hpp"
+#include "augur/policy/pass_seconds.hpp"
 #include "augur/policy/time_account.hpp"
 #include "augur/types/error.hpp"
 #include "augur/types/topology.hpp"
@@ -190,8 +190,8 @@ class value_cost_aware : public growth_budget {
         check(before, {2, 2, edges.size() + 1, 0}, "value_cost_aware");
         if (before.empty()) return;
         if (!before.passes.empty()) account_.passes().recall(before.passes);
-        first_depth_ = before.drafting[0].at_most(augur::detail::pass_seconds::believed);
-        further_depth_ = before.drafting[1].at_most(augur::detail::pass_seconds::believed);
+        first_depth_ = before.drafting[0].at_most(pass_seconds::believed);
+        further_depth_ = before.drafting[1].at_most(pass_seconds::believed);
         first_is_earlier_ = further_is_earlier_ = true;
         for (std::size_t i = 0; i < before.accepted[0].size(); ++i) {
             accepted_[i] = before.accepted[0][i].at_most(most_recalled);

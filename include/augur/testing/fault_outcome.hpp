@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "augur/cascade/switching_scheme.hpp"
 #include "augur/decode/session.hpp"
-#include "augur/decode/switching.hpp"
 #include "augur/policy/concept.hpp"
+#include "augur/switching/scheme.hpp"
+#include "augur/switching/session.hpp"
 #include "augur/testing/choices.hpp"
 #include "augur/testing/compare_rows.hpp"
 #include "augur/testing/random_observations.hpp"
@@ -65,7 +65,7 @@ std::string learned_by(const P& policy) {
     if constexpr (requires { policy.acceptance(std::size_t{0}, std::size_t{0}); }) {
         out << ' ' << policy.acceptance(std::size_t{0}, std::size_t{0});
     }
-    if constexpr (cascade::SwitchingPolicy<P>) {
+    if constexpr (switching::SwitchingPolicy<P>) {
         P asked = policy;
         std::size_t writer = 0;
         for (std::size_t i = 0; i < 24; ++i) {
@@ -95,14 +95,14 @@ std::string fault_in_cache(model::cached_sequence<M>& cache, const prefix& commi
 template <class Scheme>
 inline constexpr bool is_switching = false;
 template <class Policy, class... Held>
-inline constexpr bool is_switching<cascade::switching_scheme<Policy, Held...>> = true;
+inline constexpr bool is_switching<switching::switching_scheme<Policy, Held...>> = true;
 
 template <class Scheme, class C>
 std::string fault_in_caches(decode::session<Scheme, C>& s) {
     return fault_in_cache(s.target, s.committed);
 }
 template <class Policy, class... Held, class C>
-std::string fault_in_caches(decode::session<cascade::switching_scheme<Policy, Held...>, C>& s) {
+std::string fault_in_caches(decode::session<switching::switching_scheme<Policy, Held...>, C>& s) {
     std::string found;
     const auto look = [&](auto& cache) {
         if (found.empty()) found = fault_in_cache(cache, s.committed);

@@ -14,7 +14,7 @@
 
 #include "augur/decode/generate.hpp"
 #include "augur/decode/step.hpp"
-#include "augur/decode/switching.hpp"
+#include "augur/switching/session.hpp"
 #include "augur/testing/fault_outcome.hpp"
 #include "augur/testing/faults.hpp"
 

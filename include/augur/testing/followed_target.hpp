@@ -9,8 +9,8 @@
 #include "augur/draft/context.hpp"
 #include "augur/model/cached_sequence.hpp"
 #include "augur/model/concepts.hpp"
+#include "augur/round/ask.hpp"
 #include "augur/types/prefix.hpp"
-#include "augur/verify/ask.hpp"
 
 namespace augur::testing {
 
@@ -47,7 +47,7 @@ struct followed_target {
         }
         /// Of a tree nothing is run: its path is when it is committed.
         void verify(prefix& before, const auto& proposed) {
-            if (proposed.is_chain()) verify::chain(cache, before, proposed);
+            if (proposed.is_chain()) rounds::chain(cache, before, proposed);
             was_chain = proposed.is_chain();
         }
         void on_commit(const auto& drafter, auto& state, const prefix& committed) {

@@ -18,8 +18,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "augur/io/fnv_hash.hpp"
-#include "augur/io/regular_file.hpp"
+#include "augur/io/files/fnv_hash.hpp"
+#include "augur/io/files/regular_file.hpp"
 #include "augur/types/error.hpp"
 
 namespace augur::train {

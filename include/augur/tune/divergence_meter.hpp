@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <utility>
 
-#include "augur/cascade/stage.hpp"
 #include "augur/measure/divergence.hpp"
+#include "augur/scheme/stage.hpp"
 #include "augur/transform/pipeline.hpp"
 #include "augur/types/distribution.hpp"
 #include "augur/types/prefix.hpp"

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "augur/cascade/speculator.hpp"
 #include "augur/decode/generate.hpp"
 #include "augur/policy/tree_static.hpp"
+#include "augur/scheme/speculator.hpp"
 #include "augur/tree/growth.hpp"
 #include "augur/types/topology.hpp"
 

@@ -7,14 +7,14 @@
 #include <utility>
 #include <vector>
 
-#include "augur/cascade/switching_scheme.hpp"
 #include "augur/measure/divergence.hpp"
 #include "augur/measure/entropy.hpp"
 #include "augur/model/cached_sequence.hpp"
+#include "augur/round/ask.hpp"
+#include "augur/switching/scheme.hpp"
 #include "augur/transform/pipeline.hpp"
 #include "augur/types/error.hpp"
 #include "augur/types/prefix.hpp"
-#include "augur/verify/ask.hpp"
 
 namespace augur::tune {
 
@@ -24,7 +24,7 @@ namespace augur::tune {
 /// do not fit a model's context. Cost: a pass of every model, rows * vocabulary numbers for each of them, two
 /// transforms per token.
 template <measure::Divergence D = measure::total_variation, class Policy, class... Held>
-double divergence_of_turns(const cascade::switching_scheme<Policy, Held...>& scheme, std::span<const token> prompt,
+double divergence_of_turns(const switching::switching_scheme<Policy, Held...>& scheme, std::span<const token> prompt,
                            std::span<const token> text, transform::settings sampling) {
     if (prompt.empty()) augur::detail::fail("the text of an empty prompt cannot be read again");
     if (prompt.size() + text.size() > scheme.context_length() + 1) {

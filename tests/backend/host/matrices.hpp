@@ -12,7 +12,7 @@
 #include "augur/backend/host/instruction_set.hpp"
 #include "augur/backend/host/kernels.hpp"
 #include "augur/backend/host/packed_matrix.hpp"
-#include "augur/io/dequantize.hpp"
+#include "augur/io/files/dequantize.hpp"
 
 namespace augur::testing {
 

@@ -5,10 +5,10 @@
 #include <augur/accept/exact.hpp>
 #include <augur/accept/fuzzy.hpp>
 #include <augur/accept/rejection_sampling.hpp>
-#include <augur/cascade/speculator.hpp>
 #include <augur/decode/generate.hpp>
 #include <augur/measure/divergence.hpp>
 #include <augur/policy/fixed_length.hpp>
+#include <augur/scheme/speculator.hpp>
 #include <boost/test/unit_test.hpp>
 #include <cstddef>
 #include <cstdint>

@@ -8,7 +8,7 @@
 #include "augur/train/trainer.hpp"
 #endif
 #ifdef consumer_has_llama
-#include "augur/io/gguf.hpp"
+#include "augur/io/files/gguf.hpp"
 #endif
 
 std::size_t rows_of(const augur::scores& scores) {

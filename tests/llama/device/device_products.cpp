@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <augur/accept/exact.hpp>
-#include <augur/cascade/speculator.hpp>
 #include <augur/decode/generate.hpp>
 #include <augur/draft/prompt_lookup.hpp>
 #include <augur/llama/device/device_model.hpp>
 #include <augur/policy/fixed_length.hpp>
+#include <augur/scheme/speculator.hpp>
 #include <augur/testing/model_laws.hpp>
 #include <augur/types/guarantee.hpp>
 #include <boost/test/unit_test.hpp>

@@ -46,7 +46,7 @@ concept RunsThere = KeepsRows<M> && TreeModel<M> && requires(const M& model, con
     model.run_there(asked);
 };
 
-/// What a model returns from make_device_verifier (verify/device_verifier.hpp). Holds memory for the rounds seen so
+/// What a model returns from make_device_verifier (round/device_verifier.hpp). Holds memory for the rounds seen so
 /// far; a larger one takes more. Effect: the criterion's, bit for bit as round_judge says. Cost: round_judge's; four
 /// bytes per drafted token go there, of a tree eight, and the draft distribution of tokens that were drawn, four per
 /// token of the vocabulary, and for a mask one per row and eight tokens of the vocabulary; sixteen come back, and

@@ -17,8 +17,8 @@
 #include "augur/backend/device/tiles.hpp"
 #include "augur/backend/host/packed_matrix.hpp"
 #include "augur/detail/host_device.hpp"
-#include "augur/io/quantize.hpp"
-#include "augur/io/tensor.hpp"
+#include "augur/io/files/quantize.hpp"
+#include "augur/io/files/tensor.hpp"
 #include "augur/types/error.hpp"
 
 namespace augur::backend::device {

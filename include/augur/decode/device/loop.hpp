@@ -12,12 +12,12 @@
 
 #include "augur/backend/device/round.hpp"
 #include "augur/backend/device/system.hpp"
-#include "augur/cascade/speculator.hpp"
 #include "augur/decode/device/loop_draft.hpp"
 #include "augur/decode/device/loop_drafter.hpp"
 #include "augur/decode/device/loop_state.hpp"
 #include "augur/decode/device/loop_text.hpp"
 #include "augur/model/same_vocabulary.hpp"
+#include "augur/scheme/speculator.hpp"
 #include "augur/transform/pipeline.hpp"
 #include "augur/types/error.hpp"
 #include "augur/types/token.hpp"

@@ -115,7 +115,7 @@ class device_model {
     const float* logits(const sequence_type& s) const { return s.logits_.data(); }
     /// The same brought to the host.
     scores rows(const sequence_type& s) const { return parts_->passes.here(s.logits_); }
-    /// For decode::step: with it rows stay on the device (verify/device_verifier.hpp).
+    /// For decode::step: with it rows stay on the device (round/device_verifier.hpp).
     template <kernels::DeviceCriterion Criterion>
     auto make_device_verifier(const Criterion& criterion, const transform::settings& chosen,
                               const random::philox_chooser& by) const {

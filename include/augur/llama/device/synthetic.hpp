@@ -20,7 +20,7 @@
 #include "augur/backend/device/team.hpp"
 #include "augur/backend/device/tiles.hpp"
 #include "augur/detail/host_device.hpp"
-#include "augur/io/quantize.hpp"
+#include "augur/io/files/quantize.hpp"
 #include "augur/llama/config.hpp"
 #include "augur/llama/device/weights.hpp"
 #include "augur/random/philox.hpp"
