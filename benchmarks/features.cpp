@@ -339,7 +339,7 @@ double swept(const tree::bank& bank, const policy::tree_hysteresis_options& opti
     return tree::best_of(tried).threshold;
 }
 
-/// All rounds of a task at a temperature, into `made`, of which text number i is `all[i]`.
+/// All rounds of a task at a temperature, into `entries`, of which text number i is `all[i]`.
 json schedule(const texts& all, std::vector<json*> entries, const topology& published, const costs& cost,
               const settings& chosen) {
     texts calibration;
