@@ -34,10 +34,10 @@ class wide_criterion_cases {
 
     /// Those in which each place is drafted, where it is possible and where it is not.
     static std::vector<std::size_t> kinds_of_places() {
-        std::vector<std::size_t> kinds{0, 1, 3};
+        std::vector<std::size_t> places{0, 1, 3};
         for (std::size_t i = 0; judges_trees && i < wide_inputs::windows; i += 2)
-            kinds.push_back(wide_inputs::chains + i);
-        return kinds;
+            places.push_back(wide_inputs::chains + i);
+        return places;
     }
 
     /// `greedy`: the settings that it takes are.

@@ -51,10 +51,10 @@ struct product {
     }
 
     std::vector<float> multiplied(const emulated_system& on, std::size_t columns) const {
-        const auto weights = matrix(on);
+        const auto tiles = matrix(on);
         const device::buffer<Element, emulated_system> in(on, std::span<const Element>(inputs(columns)));
         const device::buffer<float, emulated_system> out(on, columns * rows);
-        device::multiply(on, weights.view(), in.data(), columns, device::store_sums{out.data(), rows, rows});
+        device::multiply(on, tiles.view(), in.data(), columns, device::store_sums{out.data(), rows, rows});
         return out.on_host();
     }
 

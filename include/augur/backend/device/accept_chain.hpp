@@ -67,14 +67,14 @@ struct accept_chain {
     }
 
     AUGUR_KERNEL chain_verdict walked() const {
-        chain_verdict decided{.drafted = static_cast<std::uint32_t>(proposed.size)};
+        chain_verdict verdict{.drafted = static_cast<std::uint32_t>(proposed.size)};
         row_outcome now = load_near(rows.outcomes);
-        while (now.possible != 0 && now.drawn == no_token && decided.accepted < proposed.size) {
-            now = load_near(rows.outcomes + ++decided.accepted);
+        while (now.possible != 0 && now.drawn == no_token && verdict.accepted < proposed.size) {
+            now = load_near(rows.outcomes + ++verdict.accepted);
         }
-        decided.next = now.drawn;
-        decided.valid = now.possible;
-        return decided;
+        verdict.next = now.drawn;
+        verdict.valid = now.possible;
+        return verdict;
     }
 };
 

@@ -101,10 +101,10 @@ class widened_weights {
             if (is_added) std::fill(of.begin(), of.end(), widened_matrix::noise);
             return of;
         };
-        const auto make = [&](auto& matrix, matrix_name name, const std::vector<scaled>& of, const sources& from,
+        const auto make = [&](auto& to, matrix_name name, const std::vector<scaled>& of, const sources& from,
                               const sources& columns, bool zeros) {
-            matrix = std::remove_reference_t<decltype(matrix)>(on_, from.size(), columns.size());
-            fill(matrix, widened(of, rows(from), columns, zeros, {seed_, name, index, from.size(), columns.size()}));
+            to = std::remove_reference_t<decltype(to)>(on_, from.size(), columns.size());
+            fill(to, widened(of, rows(from), columns, zeros, {seed_, name, index, from.size(), columns.size()}));
         };
         const std::size_t queries = n.heads * n.head_size, keys = n.key_value_heads * n.head_size;
         const sources width = in(axis::width, n.width);
@@ -179,8 +179,8 @@ class widened_weights {
     }
 
     template <class Matrix>
-    void fill(Matrix& matrix, const widened_matrix& from) const {
-        on_.launch(matrix.view().panels, filler(from, matrix));
+    void fill(Matrix& to, const widened_matrix& from) const {
+        on_.launch(to.view().panels, filler(from, to));
     }
 
     kernels::buffer<float, S> norm(const std::vector<float>& narrow) const {
