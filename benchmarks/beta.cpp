@@ -68,10 +68,10 @@ std::vector<text> texts_of(const host_model& target, const settings& chosen) {
     options.stop.stop_tokens.assign(words.end_tokens().begin(), words.end_tokens().end());
     std::vector<text> texts;
     for (prompt& asked : read_prompts(chosen.prompts, chosen.limit, true, words, vocabulary)) {
-        const auto made = decode::generate(plain(target), asked.tokens, options).tokens;
+        const auto tokens = decode::generate(plain(target), asked.tokens, options).tokens;
         texts.push_back({std::move(asked.tokens), 0});
         texts.back().given = texts.back().tokens.size();
-        texts.back().tokens.insert(texts.back().tokens.end(), made.begin(), made.end());
+        texts.back().tokens.insert(texts.back().tokens.end(), tokens.begin(), tokens.end());
     }
     return texts;
 }

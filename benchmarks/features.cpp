@@ -156,7 +156,7 @@ void record_text(const llama::host_model& target, const llama::draft_heads& head
 
 /// The path of a tree that these ranks are.
 verdict accepted_of(const topology& tree, std::span<const std::int32_t> ranks) {
-    verdict made{.drafted = tree.size(), .next = 0};
+    verdict decided{.drafted = tree.size(), .next = 0};
     std::int32_t node = after_prefix;
     for (const std::int32_t rank : ranks) {
         std::size_t child = rank < 0 ? tree.size() : parents::next_child(tree.parents(), tree.size(), node, 0);
@@ -164,11 +164,11 @@ verdict accepted_of(const topology& tree, std::span<const std::int32_t> ranks) {
             child = parents::next_child(tree.parents(), tree.size(), node, child + 1);
         }
         if (child == tree.size()) break;
-        made.path.push_back(child);
+        decided.path.push_back(child);
         node = static_cast<std::int32_t>(child);
     }
-    made.accepted = made.path.size();
-    return made;
+    decided.accepted = decided.path.size();
+    return decided;
 }
 
 struct replayed_round {
@@ -248,9 +248,9 @@ struct totals {
 
 template <class Policy>
 totals total_of(const Policy& policy, const texts& all, const costs& cost, std::size_t ahead = 0) {
-    totals made;
-    for (const recorded* each : all) made.add(replay(policy, *each, cost, ahead));
-    return made;
+    totals sums;
+    for (const recorded* each : all) sums.add(replay(policy, *each, cost, ahead));
+    return sums;
 }
 
 /// tune::joint_rollout of one text, from its ranks.
@@ -300,12 +300,12 @@ json as_json(const tree::measured_tree& of) {
 }
 
 json as_json(const std::vector<replayed_round>& rounds) {
-    json made = json::array();
+    json list = json::array();
     for (const auto& each : rounds) {
-        made.push_back(
+        list.push_back(
             {each.place, each.decided.drafted, each.decided.accepted, std::round(1e4 * each.milliseconds) / 1e4});
     }
-    return made;
+    return list;
 }
 
 json as_json(const recorded& of) {
@@ -339,8 +339,8 @@ double swept(const tree::bank& bank, const policy::tree_hysteresis_options& opti
     return tree::best_of(tried).threshold;
 }
 
-/// All rounds of a task at a temperature, into `made`, of which text number i is `all[i]`.
-json schedule(const texts& all, std::vector<json*> made, const topology& published, const costs& cost,
+/// All rounds of a task at a temperature, into `entries`, of which text number i is `all[i]`.
+json schedule(const texts& all, std::vector<json*> entries, const topology& published, const costs& cost,
               const settings& chosen) {
     texts calibration;
     std::copy_if(all.begin(), all.end(), std::back_inserter(calibration),
@@ -349,7 +349,7 @@ json schedule(const texts& all, std::vector<json*> made, const topology& publish
     const tree::bank bank = tree::throughput_frontier(measured);
     const auto note = [&](const char* name, const auto& policy, std::size_t ahead = 0) {
         for (std::size_t i = 0; i < all.size(); ++i)
-            (*made[i])["rounds"][name] = as_json(replay(policy, *all[i], cost, ahead));
+            (*entries[i])["rounds"][name] = as_json(replay(policy, *all[i], cost, ahead));
     };
     json out{{"task", all.front()->task},
              {"temperature", all.front()->temperature},
@@ -393,19 +393,19 @@ std::vector<recorded> record_all(const settings& chosen, topology& published) {
         if (std::find(chosen.tasks.begin(), chosen.tasks.end(), each.task) == chosen.tasks.end()) continue;
         const std::size_t number = prompts[each.task]++;
         for (asked.seed = 0; asked.seed <= chosen.seeds; ++asked.seed) {
-            recorded made{.task = each.task,
+            recorded kept{.task = each.task,
                           .prompt = number,
                           .temperature = asked.seed == 0 ? 0 : chosen.temperature,
                           .seed = asked.seed};
-            asked.sampling.temperature.value = made.temperature;
+            asked.sampling.temperature.value = kept.temperature;
             const auto record = [&](const auto& criterion) {
-                record_text(target, heads, each.tokens, asked, criterion, made);
+                record_text(target, heads, each.tokens, asked, criterion, kept);
                 // Of a prompt of each task it is seen that rounds come to what the ranks say.
                 if (number == 0 && asked.seed <= 1)
-                    check_replay(target, heads, each.tokens, asked, criterion, published, made);
+                    check_replay(target, heads, each.tokens, asked, criterion, published, kept);
             };
             asked.seed == 0 ? record(accept::exact{}) : record(accept::coupled{});
-            if (made.tokens.size() > heads.head_count()) all.push_back(std::move(made));
+            if (kept.tokens.size() > heads.head_count()) all.push_back(std::move(kept));
         }
         std::fprintf(stderr, "features: %s, prompt %zu\n", each.task.c_str(), number);
     }

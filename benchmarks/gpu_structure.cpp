@@ -73,17 +73,17 @@ struct listing_system {
     using recording = std::vector<launched>;
     bool records() const { return !*busy; }
     recording record(const auto& body) const {
-        recording made;
-        std::swap(made, *list);
+        recording recorded;
+        std::swap(recorded, *list);
         *busy = true;
         body();
         *busy = false;
-        std::swap(made, *list);
-        return made;
+        std::swap(recorded, *list);
+        return recorded;
     }
-    void replay(const recording& made) const {
-        list->push_back({"graph", made.size(), 0, 0});
-        list->insert(list->end(), made.begin(), made.end());
+    void replay(const recording& recorded) const {
+        list->push_back({"graph", recorded.size(), 0, 0});
+        list->insert(list->end(), recorded.begin(), recorded.end());
     }
 };
 

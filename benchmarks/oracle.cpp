@@ -127,13 +127,13 @@ struct priced {
     double seconds = 0;
 
     void watch(const auto& view) {
-        const outcome made = view.result();
-        const bool by_layer = made.decided_on.source == 1;
+        const outcome happened = view.result();
+        const bool by_layer = happened.decided_on.source == 1;
         // A chain was looked at where its first row's entropy is known; a tree has noted its depths.
-        const bool looked = made.drafted > 0 || std::isfinite(made.decided_on.first_draft_entropy_nats);
+        const bool looked = happened.drafted > 0 || std::isfinite(happened.decided_on.first_draft_entropy_nats);
         const std::size_t depths =
-            std::max({deep(view.proposed), made.decided_on.drafted, std::size_t{looked ? 1u : 0u}});
-        seconds += pass[made.drafted] + static_cast<double>(by_layer ? depths : 0) * layer_seconds;
+            std::max({deep(view.proposed), happened.decided_on.drafted, std::size_t{looked ? 1u : 0u}});
+        seconds += pass[happened.drafted] + static_cast<double>(by_layer ? depths : 0) * layer_seconds;
     }
 
     static std::size_t deep(const auto& proposed) {
@@ -190,9 +190,9 @@ struct measurement {
         if (text != drafters[1].text) detail::fail("the texts of two drafters differ");
         const auto run = [&](const auto& scheme) {
             priced paid{pass, drafters[1].token_seconds};
-            const auto made = decode::generate(scheme, prompt, how, paid);
-            if (made.tokens != text) detail::fail("the text is not plain decoding's");
-            return std::pair(paid.seconds, made.policy.learned());
+            const auto decoded = decode::generate(scheme, prompt, how, paid);
+            if (decoded.tokens != text) detail::fail("the text is not plain decoding's");
+            return std::pair(paid.seconds, decoded.policy.learned());
         };
         const std::vector<double> curve(pass.begin(), pass.end());
         const auto trees = [&](const policy::learned_state& known) {
@@ -236,11 +236,11 @@ void run(const settings& chosen) {
     const measurement measure{target, layer, pass, how, chosen.level};
     std::map<std::string, sums> by_task;
     for (const auto& each : read_prompts(chosen.prompts, chosen.limit, chosen.chat, words, vocabulary)) {
-        const sums made = measure.of(each.tokens);
+        const sums found = measure.of(each.tokens);
         for (const auto& name : {each.task, std::string("all")}) {
             sums& so_far = by_task[name];
             for (const auto part : {&sums::plain, &sums::oracle, &sums::chains, &sums::trees, &sums::again}) {
-                so_far.*part += made.*part;
+                so_far.*part += found.*part;
             }
         }
     }

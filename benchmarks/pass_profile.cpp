@@ -62,19 +62,25 @@ void timed(part_of_pass part, const Call& call) {
 
 /// The same kernels, timed. The parts of attention are not called by the whole.
 kernels timing() {
-    kernels made = real;
-    made.product = [](const backend::host::product_task& task) {
+    kernels clocked = real;
+    clocked.product = [](const backend::host::product_task& task) {
         timed(parts_of_matrices.at(task.panels), [&] { real.product(task); });
     };
-    made.prepare = [](auto... arguments) { timed(rounding, [&] { real.prepare(arguments...); }); };
-    made.attention = [](const backend::host::attention_task& task) { timed(attending, [&] { real.attention(task); }); };
-    made.attention_scores = [](auto... arguments) { timed(attending, [&] { real.attention_scores(arguments...); }); };
-    made.softmax = [](auto... arguments) { timed(attending, [&] { real.softmax(arguments...); }); };
-    made.attention_values = [](auto... arguments) { timed(attending, [&] { real.attention_values(arguments...); }); };
-    made.rms_norm = [](auto... arguments) { timed(norms, [&] { real.rms_norm(arguments...); }); };
-    made.silu_product = [](auto... arguments) { timed(silu, [&] { real.silu_product(arguments...); }); };
-    made.rotate = [](auto... arguments) { timed(rotary, [&] { real.rotate(arguments...); }); };
-    return made;
+    clocked.prepare = [](auto... arguments) { timed(rounding, [&] { real.prepare(arguments...); }); };
+    clocked.attention = [](const backend::host::attention_task& task) {
+        timed(attending, [&] { real.attention(task); });
+    };
+    clocked.attention_scores = [](auto... arguments) {
+        timed(attending, [&] { real.attention_scores(arguments...); });
+    };
+    clocked.softmax = [](auto... arguments) { timed(attending, [&] { real.softmax(arguments...); }); };
+    clocked.attention_values = [](auto... arguments) {
+        timed(attending, [&] { real.attention_values(arguments...); });
+    };
+    clocked.rms_norm = [](auto... arguments) { timed(norms, [&] { real.rms_norm(arguments...); }); };
+    clocked.silu_product = [](auto... arguments) { timed(silu, [&] { real.silu_product(arguments...); }); };
+    clocked.rotate = [](auto... arguments) { timed(rotary, [&] { real.rotate(arguments...); }); };
+    return clocked;
 }
 
 void name_matrices(const llama::weights& weights) {
@@ -187,19 +193,19 @@ void run(const std::string& path, const llama::load_options& options, std::size_
     }
     const std::vector<std::size_t> rows{1, 4, 8};
     two_kinds passes(model, options.cache);
-    std::vector<profile> made;
+    std::vector<profile> profiles;
     for (std::size_t i = 0; i < rows.size(); ++i) {
-        made.push_back({model, passes});
-        made.back().prefill(std::span(text).first(context));
+        profiles.push_back({model, passes});
+        profiles.back().prefill(std::span(text).first(context));
     }
     for (int round = 0; round < 61; ++round) {
-        for (std::size_t i = 0; i < rows.size(); ++i) made[i].turn(std::span(text).first(rows[i]));
+        for (std::size_t i = 0; i < rows.size(); ++i) profiles[i].turn(std::span(text).first(rows[i]));
     }
     std::printf(
         "%s, cache %s, %zu threads, %.1f MB of weights, after %zu tokens; an empty loop of the threads takes %.2f us\n",
         std::string(name_of(model.format())).c_str(), name_of(options.cache).data(), model.threads(),
         1e-6 * static_cast<double>(model.memory_bytes()), context, 1e6 * empty_loop_seconds(model.threads()));
-    print(rows, made);
+    print(rows, profiles);
 }
 
 }  // namespace

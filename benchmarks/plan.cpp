@@ -65,8 +65,8 @@ double yield(const family& of, const auto& scheme, const settings& chosen) {
     decode::options options;
     options.stop.max_tokens = chosen.tokens;
     of.clock->seconds = 0;
-    const auto made = decode::generate<any_guarantee>(scheme, std::vector<token>{1, 2, 3}, options);
-    return static_cast<double>(made.tokens.size()) / of.clock->seconds;
+    const auto decoded = decode::generate<any_guarantee>(scheme, std::vector<token>{1, 2, 3}, options);
+    return static_cast<double>(decoded.tokens.size()) / of.clock->seconds;
 }
 
 /// As published the divergence rule stands alone; "rejection first" runs it after rejection sampling.

@@ -73,16 +73,16 @@ row_figures figures_of(logit_row pruned, logit_row whole, token next) {
 void measure_text(const llama::host_model& target, const llama::host_model& pruned, const llama::host_model& whole,
                   const prompt& of, const decode::options& options, std::vector<row_figures>& into) {
     const auto plain = speculate(draft::no_draft{}, target, policy::fixed_length{0}, accept::exact{});
-    const auto made = decode::generate(plain, of.tokens, options);
+    const auto decoded = decode::generate(plain, of.tokens, options);
     std::vector<token> text = of.tokens;
-    text.insert(text.end(), made.tokens.begin(), made.tokens.end());
-    if (made.tokens.empty()) return;
+    text.insert(text.end(), decoded.tokens.begin(), decoded.tokens.end());
+    if (decoded.tokens.empty()) return;
     text.pop_back();  // what it predicts is not known
     auto one = pruned.make_sequence(), other = whole.make_sequence();
-    const scores rows = pruned.extend(one, text, made.tokens.size());
-    const scores all_rows = whole.extend(other, text, made.tokens.size());
-    for (std::size_t i = 0; i < made.tokens.size(); ++i) {
-        into.push_back(figures_of(rows[i], all_rows[i], made.tokens[i]));
+    const scores rows = pruned.extend(one, text, decoded.tokens.size());
+    const scores all_rows = whole.extend(other, text, decoded.tokens.size());
+    for (std::size_t i = 0; i < decoded.tokens.size(); ++i) {
+        into.push_back(figures_of(rows[i], all_rows[i], decoded.tokens[i]));
     }
 }
 

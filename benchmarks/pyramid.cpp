@@ -121,15 +121,15 @@ void add(stage_statistics& into, const stage_statistics& more) {
 
 void add(outcome& into, const auto& scheme, const prompt& asked, const decode::options& options, const family& of,
          auto&... watchers) {
-    const auto made = decode::generate<any_guarantee>(scheme, asked.tokens, options, watchers...);
-    const auto& text = made.tokens;
+    const auto decoded = decode::generate<any_guarantee>(scheme, asked.tokens, options, watchers...);
+    const auto& text = decoded.tokens;
     into.tokens += text.size();
     ++into.asked;
     into.right += is_right(of.words.decode(text), asked.answer) ? 1 : 0;
-    into.seconds += made.counts.seconds.decoding();
+    into.seconds += decoded.counts.seconds.decoding();
     ((into.divergence += watchers.divergence()), ...);
-    add(into.target, made.counts.stages.back());
-    if (made.counts.stages.size() > 1) add(into.qualifier, made.counts.stages.front());
+    add(into.target, decoded.counts.stages.back());
+    if (decoded.counts.stages.size() > 1) add(into.qualifier, decoded.counts.stages.front());
     std::vector<token> all = asked.tokens;
     all.insert(all.end(), text.begin(), text.end());
     auto sequence = of.target.make_sequence();
@@ -184,9 +184,9 @@ json gradient(const family& of, const std::vector<prompt>& prompts, const decode
     std::map<std::string, std::vector<double>> found;
     for (const prompt& asked : prompts) {
         std::vector<token> text = asked.tokens;
-        const auto made = decode::generate<any_guarantee>(
+        const auto decoded = decode::generate<any_guarantee>(
             speculate(draft::no_draft{}, of.target, policy::fixed_length{0}, accept::coupled{}), asked.tokens, options);
-        text.insert(text.end(), made.tokens.begin(), made.tokens.end());
+        text.insert(text.end(), decoded.tokens.begin(), decoded.tokens.end());
         for (const auto& [name, model] :
              {std::pair("draft", &of.draft), {"qualifier", &of.qualifier}, {"target", &of.target}}) {
             const auto more = entropies(*model, text, asked.tokens.size());

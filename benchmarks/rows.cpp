@@ -29,14 +29,14 @@ std::vector<float> made_up_rows(std::size_t vocabulary, unsigned seed) {
     std::mt19937 source(seed);
     std::normal_distribution<float> noise(0, 2);
     std::uniform_int_distribution<std::size_t> any(0, vocabulary - 1);
-    std::vector<float> made(different_rows * vocabulary);
-    for (float& x : made) x = noise(source);
+    std::vector<float> rows(different_rows * vocabulary);
+    for (float& x : rows) x = noise(source);
     for (std::size_t row = 0; row < different_rows; ++row) {
         for (int rank = 0; rank < 20; ++rank) {
-            made[row * vocabulary + any(source)] = 17.0f - 1.2f * std::log2(1.0f + static_cast<float>(rank));
+            rows[row * vocabulary + any(source)] = 17.0f - 1.2f * std::log2(1.0f + static_cast<float>(rank));
         }
     }
-    return made;
+    return rows;
 }
 
 /// Prints the median of body(row index) over many calls, in microseconds.
@@ -189,8 +189,8 @@ struct guesses {
     using draft_distribution_type = point_mass;
 
     state_type make_state() const { return {}; }
-    void propose(state_type&, auto& context, proposal<point_mass>& made) const {
-        while (context.wants_more(made.size())) made.push(static_cast<token>(made.size()));
+    void propose(state_type&, auto& context, proposal<point_mass>& proposed) const {
+        while (context.wants_more(proposed.size())) proposed.push(static_cast<token>(proposed.size()));
     }
     void on_commit(state_type&, const prefix&) const {}
 };

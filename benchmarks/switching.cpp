@@ -88,18 +88,18 @@ void decode_once(setting& into, const host_model& large, const prompt& asked, co
         {.thresholds_bits = {into.threshold}, .window = chosen.window, .dwell = chosen.dwell});
     const auto scheme = switched(*into.small, large, policy)
                             .with({.first = into.threshold == 0 ? 1u : 0u, .keep_warm = chosen.keep_warm});
-    const auto made = decode::generate<any_guarantee>(scheme, asked.tokens, options);
-    const auto& models = made.counts.models;
+    const auto decoded = decode::generate<any_guarantee>(scheme, asked.tokens, options);
+    const auto& models = decoded.counts.models;
     const std::vector<double> parameters{static_cast<double>(into.small->parameter_count()),
                                          static_cast<double>(large.parameter_count())};
-    into.right += is_right(words.decode(made.tokens), asked.answer) ? 1 : 0;
+    into.right += is_right(words.decode(decoded.tokens), asked.answer) ? 1 : 0;
     ++into.asked;
-    into.written += made.tokens.size();
+    into.written += decoded.tokens.size();
     into.by_large += models[1].written;
     into.caught_up += models[0].caught_up + models[1].caught_up;
-    into.seconds += made.counts.seconds.decoding() + made.counts.seconds.prefill;
-    into.parameters += switching::parameter_ratio(models, parameters) * static_cast<double>(made.tokens.size());
-    into.surprise += surprise_of(large, asked.tokens, made.tokens);
+    into.seconds += decoded.counts.seconds.decoding() + decoded.counts.seconds.prefill;
+    into.parameters += switching::parameter_ratio(models, parameters) * static_cast<double>(decoded.tokens.size());
+    into.surprise += surprise_of(large, asked.tokens, decoded.tokens);
 }
 
 json row_of(const setting& of, bool scored) {

@@ -118,9 +118,9 @@ inline decoding decode_learning(std::string name, std::size_t length, const tabl
                                 std::span<const token> text, const decode::options& chosen) {
     const auto memory = std::make_shared<draft::ngram_memory>(
         draft::ngram_orders{.shortest = 1, .longest = 4, .vocabulary_size = table_model::vocabulary});
-    auto made = speculate(draft::learned_ngrams(*memory), target, policy::fixed_length{4}, accept::exact{});
-    using scheme = decltype(made);
-    const auto held = std::make_shared<scheme>(std::move(made));
+    auto learner = speculate(draft::learned_ngrams(*memory), target, policy::fixed_length{4}, accept::exact{});
+    using scheme = decltype(learner);
+    const auto held = std::make_shared<scheme>(std::move(learner));
     const auto s = std::make_shared<decode::session<scheme>>(*held, text, chosen.sampling, chosen.stop,
                                                              random::philox_chooser(chosen.seed));
     const auto watcher = std::make_shared<draft::ngram_watcher>(*memory);

@@ -45,10 +45,10 @@ std::vector<float> made_up_row(std::size_t vocabulary, unsigned seed) {
     std::mt19937 source(seed);
     std::normal_distribution<float> noise(0, 2);
     std::uniform_int_distribution<std::size_t> any(0, vocabulary - 1);
-    std::vector<float> made(vocabulary);
-    for (float& x : made) x = noise(source);
-    for (int rank = 0; rank < 20; ++rank) made[any(source)] = 17.0f - 1.2f * std::log2(1.0f + static_cast<float>(rank));
-    return made;
+    std::vector<float> row(vocabulary);
+    for (float& x : row) x = noise(source);
+    for (int rank = 0; rank < 20; ++rank) row[any(source)] = 17.0f - 1.2f * std::log2(1.0f + static_cast<float>(rank));
+    return row;
 }
 
 /// Prints the median of many calls of body(), which does it so many times.
@@ -65,10 +65,10 @@ void time_of(const std::string& what, const Body& body, std::size_t times_each =
         times.push_back(watch.seconds());
         spent += times.back();
     }
-    const std::size_t made = allocated - before - 1;  // the times
+    const std::size_t count = allocated - before - 1;  // the times
     std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2), times.end());
     std::printf("%-52s %12.4f %6.2f\n", what.c_str(), 1e6 * times[times.size() / 2] / static_cast<double>(times_each),
-                static_cast<double>(made) / static_cast<double>(times.size()));
+                static_cast<double>(count) / static_cast<double>(times.size()));
 }
 
 /// Accepts nothing that has a chance to be rejected: what the worst round costs.
@@ -79,15 +79,15 @@ struct rejecting : random::philox_chooser {
 
 /// Children of the prefix, drawn without replacement from a row.
 proposal<distribution> siblings(std::size_t count, const distribution& row) {
-    proposal<distribution> made;
+    proposal<distribution> proposed;
     const random::philox_chooser chooser(5);
     for (std::size_t i = 0; i < count; ++i) {
-        distribution& left = made.next_row();
+        distribution& left = proposed.next_row();
         left = row;
-        for (std::size_t before = 0; before < i; ++before) left.exclude(made.tokens()[before]);
-        made.complete(static_cast<token>(chooser.choose(left, {0, purpose::draft, 0, 0, i})), after_prefix);
+        for (std::size_t before = 0; before < i; ++before) left.exclude(proposed.tokens()[before]);
+        proposed.complete(static_cast<token>(chooser.choose(left, {0, purpose::draft, 0, 0, i})), after_prefix);
     }
-    return made;
+    return proposed;
 }
 
 template <class Criterion>
@@ -114,14 +114,14 @@ void time_siblings(const std::string& name, const Criterion& criterion, std::siz
 
 /// Trees of 1, 17, 33, ... nodes, two children each.
 tree::bank bank_of(std::size_t trees) {
-    std::vector<tree::measured_tree> made;
-    for (std::size_t nodes = 1; made.size() < trees; nodes += 16) {
+    std::vector<tree::measured_tree> shapes;
+    for (std::size_t nodes = 1; shapes.size() < trees; nodes += 16) {
         std::vector<std::int32_t> parents;
         for (std::size_t node = 0; node < nodes; ++node)
             parents.push_back((static_cast<std::int32_t>(node) + 1) / 2 - 1);
-        made.push_back({topology(parents), 1, 1, static_cast<double>(nodes)});
+        shapes.push_back({topology(parents), 1, 1, static_cast<double>(nodes)});
     }
-    return tree::bank(std::move(made));
+    return tree::bank(std::move(shapes));
 }
 
 /// A choice for every round, `switched` times in ten (an even number) another tree than in the round before.

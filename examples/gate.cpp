@@ -47,13 +47,13 @@ class world {
     scene draw() {
         const frame truth = appearance_ * normal(latent, 1);
         const double motion = std::uniform_real_distribution<double>(0, 0.5)(random_);
-        scene made{{}, truth + normal(pixels, 1), {}};
+        scene drawn{{}, truth + normal(pixels, 1), {}};
         for (Eigen::Index pixel = 0; pixel < pixels; ++pixel) {
             const double change = motion * truth[pixel] + 0.3 * normal_(random_);
-            if (std::abs(change) > 0.5) made.seen_events.push_back({pixel, change > 0 ? 1 : -1});
+            if (std::abs(change) > 0.5) drawn.seen_events.push_back({pixel, change > 0 ? 1 : -1});
         }
-        for (int i = 0; i < 8; ++i) made.seen_video.push_back(truth + normal(pixels, 1));
-        return made;
+        for (int i = 0; i < 8; ++i) drawn.seen_video.push_back(truth + normal(pixels, 1));
+        return drawn;
     }
 
  private:
@@ -74,9 +74,9 @@ struct encoders {
           of_video(all.normal(24, pixels) / 8) {}
 
     features operator()(const events& seen) const {
-        features made = features::Zero(of_events.rows());
-        for (const event& each : seen) made += each.sign * of_events.col(each.pixel);
-        return made;
+        features result = features::Zero(of_events.rows());
+        for (const event& each : seen) result += each.sign * of_events.col(each.pixel);
+        return result;
     }
     features operator()(const frame& seen) const { return of_frame * seen; }
     features operator()(const video& seen) const {
@@ -97,10 +97,10 @@ struct report {
         cost += more_cost;
         error += augur::encoder::relative_distance::between(best, taken);
     }
-    void add(const augur::encoder::gate_result<3>& made, const features& best) {
+    void add(const augur::encoder::gate_result<3>& result, const features& best) {
         double spent = 0;
-        for (std::size_t i = 0; i < costs.size(); ++i) spent += made.ran[i] ? costs[i] : 0;
-        add(spent, best, made.accepted);
+        for (std::size_t i = 0; i < costs.size(); ++i) spent += result.ran[i] ? costs[i] : 0;
+        add(spent, best, result.accepted);
     }
     void print() const {
         const double count = std::max(scenes, 1.0);
@@ -132,10 +132,10 @@ int main() {
     for (int i = 0; i < held_out; ++i) {
         const scene seen = all.draw();
         const features best = encode(seen.seen_video);
-        const auto made = gate.first_agreement(seen.seen_events, seen.seen_frame, seen.seen_video);
-        counts.add(made);
-        exits[made.exit].add(made, best);
-        agreement.add(made, best);
+        const auto result = gate.first_agreement(seen.seen_events, seen.seen_frame, seen.seen_video);
+        counts.add(result);
+        exits[result.exit].add(result, best);
+        agreement.add(result, best);
         confirmation.add(gate.first_confirmation(seen.seen_events, seen.seen_frame, seen.seen_video), best);
         published.add(gate.as_published(seen.seen_events, seen.seen_frame, seen.seen_video), best);
         only_events.add(costs[0], best, to_video(to_frame(encode(seen.seen_events))));
@@ -149,8 +149,6 @@ int main() {
     for (const report& each : {confirmation, published, only_events, only_frames, only_video}) each.print();
     std::cout << "first agreement ran the encoders " << counts.runs[0] << ", " << counts.runs[1] << " and "
               << counts.runs[2] << " times\n";
-    const auto pays = [&](const report& made) {
-        return made.cost < only_video.cost && made.error <= only_events.error;
-    };
+    const auto pays = [&](const report& one) { return one.cost < only_video.cost && one.error <= only_events.error; };
     return pays(agreement) && pays(confirmation) && confirmation.error < agreement.error ? 0 : 1;
 }

@@ -142,10 +142,10 @@ void print_rules(const reader& draft, const reader& qualifier, const reader& tar
         double cost = 0, distance = 0;
         augur::encoder::gate_statistics<3> counts;
         for (Eigen::Index i = 0; i < positions; ++i) {
-            const auto made = rule(i);
-            counts.add(made);
-            for (std::size_t stage = 0; stage < 3; ++stage) cost += made.ran[stage] ? layers[stage] : 0;
-            distance += cosine_distance::between(target(i), made.accepted);
+            const auto result = rule(i);
+            counts.add(result);
+            for (std::size_t stage = 0; stage < 3; ++stage) cost += result.ran[stage] ? layers[stage] : 0;
+            distance += cosine_distance::between(target(i), result.accepted);
         }
         const auto share = [&](std::size_t exit) { return 100 * static_cast<double>(counts.exits[exit]) / count; };
         print(

@@ -39,10 +39,10 @@ int main() {
     chosen.seed = 3;
     const auto plain = augur::decode::generate(augur::plain(target), prompt, chosen);
     const auto report = [&](const char* name, const auto& scheme) {
-        const auto made = augur::decode::generate(scheme, prompt, chosen);
-        std::cout << name << made.counts.accepted_length() << " tokens a pass, " << made.counts.acceptance() * 100
+        const auto decoded = augur::decode::generate(scheme, prompt, chosen);
+        std::cout << name << decoded.counts.accepted_length() << " tokens a pass, " << decoded.counts.acceptance() * 100
                   << " % of drafted tokens accepted\n";
-        return made.tokens == plain.tokens;
+        return decoded.tokens == plain.tokens;
     };
     const bool same = report("fixed_length{6}  ", augur::speculate(drafter, target, augur::policy::fixed_length{6},
                                                                    augur::accept::coupled{})) &&

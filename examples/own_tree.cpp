@@ -38,23 +38,24 @@ class tree_drafter {
     state_type make_state() const { return {augur::model::cached_sequence<M>(*model_)}; }
     std::size_t vocabulary_size() const { return model_->vocabulary_size(); }
 
-    augur::flow::task propose(state_type& state, auto& context, augur::proposal<draft_distribution_type>& made) const {
+    augur::flow::task propose(state_type& state, auto& context,
+                              augur::proposal<draft_distribution_type>& proposed) const {
         const auto plan = context.plan();
         augur::model::pass_rows<M> rows;
         for (std::size_t node = 0, sibling = 0; node < plan.size(); ++node) {
             const bool again = node > 0 && plan[node] == plan[node - 1];
             sibling = again ? sibling + 1 : 0;
-            const augur::draft::at_node here(context, made, plan[node]);
+            const augur::draft::at_node here(context, proposed, plan[node]);
             if (!again) rows = co_await state.cache.ask(context.prefix().tokens(), 1);
-            if (draw(rows[0], state, context, made, plan[node], sibling) == augur::no_token) co_return;
+            if (draw(rows[0], state, context, proposed, plan[node], sibling) == augur::no_token) co_return;
         }
     }
     void on_commit(state_type& state, const augur::prefix& committed) const { state.cache.rewind(committed.tokens()); }
 
  protected:
-    static augur::token draw(augur::logit_row row, state_type& state, auto& context, auto& made, std::int32_t parent,
-                             std::size_t sibling) {
-        return augur::draft::draw_next(augur::draft::sampled{}, row, context, made, state.spare, parent, sibling);
+    static augur::token draw(augur::logit_row row, state_type& state, auto& context, auto& proposed,
+                             std::int32_t parent, std::size_t sibling) {
+        return augur::draft::draw_next(augur::draft::sampled{}, row, context, proposed, state.spare, parent, sibling);
     }
 
  private:
@@ -83,10 +84,10 @@ struct forgetful : tree_drafter<M> {
     using tree_drafter<M>::tree_drafter;
     using typename tree_drafter<M>::state_type;
 
-    void propose(state_type& state, auto& context, augur::proposal<augur::distribution>& made) const {
+    void propose(state_type& state, auto& context, augur::proposal<augur::distribution>& proposed) const {
         const auto rows = state.cache.score(context.prefix().tokens(), 1);
         for (std::size_t sibling = 0; sibling < 2 && !context.plan().empty(); ++sibling) {
-            if (this->draw(rows[0], state, context, made, augur::after_prefix, 0) == augur::no_token) return;
+            if (this->draw(rows[0], state, context, proposed, augur::after_prefix, 0) == augur::no_token) return;
         }
     }
 };
@@ -111,8 +112,8 @@ int main() {
     for (chosen.seed = 0; chosen.seed < 200; ++chosen.seed) {
         const auto of = [&](auto drafter, auto policy) {
             const auto scheme = augur::speculate(std::move(drafter), target, policy, tree_sampling{});
-            const auto made = augur::decode::generate(scheme, prompt, chosen);
-            return std::pair(made.tokens, made.counts.rounds());
+            const auto decoded = augur::decode::generate(scheme, prompt, chosen);
+            return std::pair(decoded.tokens, decoded.counts.rounds());
         };
         same =
             same && of(tree_drafter(small), same_tree{augur::topology::chain(3)}) ==

@@ -30,17 +30,17 @@ inline listed_row random_listed_row(std::size_t size, std::size_t count, int kin
     std::shuffle(ids.begin(), ids.end(), random);
     ids.resize(std::min(count, size));
     std::sort(ids.begin(), ids.end());
-    listed_row made{std::vector<float>(size, -infinity), ids};
+    listed_row row{std::vector<float>(size, -infinity), ids};
     std::normal_distribution<float> noise(0, kind == 3 ? 60.0f : 3.0f);
     for (const token id : ids) {
-        float& logit = made.logits[static_cast<std::size_t>(id)];
+        float& logit = row.logits[static_cast<std::size_t>(id)];
         logit = noise(random);
         if (kind == 1) logit = std::round(logit);
         if (kind == 6 || (kind == 2 && random() % 4 != 0)) logit = -infinity;
         if (kind == 4 && random() % 16 == 0) logit = std::numeric_limits<float>::quiet_NaN();
         if (kind == 5 && random() % 16 == 0) logit = infinity;
     }
-    return made;
+    return row;
 }
 
 /// look(row) for rows of many sizes, that are and are not multiples of 8 and of chunks, and for lists of one token,

@@ -89,11 +89,11 @@ struct family {
 
     static family make(const llama::config& shape, const settings& s, double depth_scale) {
         const cuda_system on = cuda_system::with_stream();
-        const auto made =
+        const auto shared =
             llama::device::make_weights<bfloat16, format>(on, {shape, s.seed, s.exit, static_cast<float>(depth_scale)});
         llama::config shallow = shape;
         shallow.layers = s.exit;
-        return {made, model_type(on, shape, made), model_type(on, shallow, made)};
+        return {shared, model_type(on, shape, shared), model_type(on, shallow, shared)};
     }
     /// Of the target's weights, those that a pass reads.
     double bytes() const {
@@ -182,8 +182,8 @@ decoding decode_greedily(const Scheme& scheme, const std::vector<token>& prompt,
     const detail::stopwatch since;
     while (session.finished == finish_reason::running) decode::step(scheme, session);
     const double taken = since.seconds();
-    const auto made = session.committed.generated();
-    return {{made.begin(), made.end()}, session.counts, static_cast<double>(made.size()) / taken};
+    const auto text = session.committed.generated();
+    return {{text.begin(), text.end()}, session.counts, static_cast<double>(text.size()) / taken};
 }
 
 decoding speculate_greedily(const family& of, const settings& s, std::size_t prompt, std::size_t tokens) {
@@ -220,8 +220,8 @@ double find_depth_scale(const llama::config& shape, const settings& s) {
     double low = 0x1p-10, high = 1;
     for (int i = 0; i < 6; ++i) {
         const double middle = std::sqrt(low * high);
-        const family made = family::make(shape, s, middle);
-        (acceptance(speculate_greedily(made, s, 64, 128)) > s.acceptance ? low : high) = middle;
+        const family models = family::make(shape, s, middle);
+        (acceptance(speculate_greedily(models, s, 64, 128)) > s.acceptance ? low : high) = middle;
     }
     return std::sqrt(low * high);
 }
@@ -360,16 +360,16 @@ bool run(settings s) {
     }
     const machine m = describe(s.repeat);
     const double depth_scale = find_depth_scale(shape, s);
-    const family made = family::make(shape, s, depth_scale);
+    const family models = family::make(shape, s, depth_scale);
     std::vector<passes_after> measured;
-    for (const std::size_t context : contexts) measured.push_back({context, measure(made.target, context, rows, s)});
-    const pass draft = measure(made.draft, s.context, {1}, s).front();
-    print(m, made, measured, draft);
-    comparison compared = compare(made, s, measured.front().passes, draft);
+    for (const std::size_t context : contexts) measured.push_back({context, measure(models.target, context, rows, s)});
+    const pass draft = measure(models.draft, s.context, {1}, s).front();
+    print(m, models, measured, draft);
+    comparison compared = compare(models, s, measured.front().passes, draft);
     compared.depth_scale = depth_scale;
-    compared.apart = apart_from_plain(made, s);
+    compared.apart = apart_from_plain(models, s);
     print(compared);
-    write_json(s.json, json(s, m, made, measured, draft, compared));
+    write_json(s.json, json(s, m, models, measured, draft, compared));
     return compared.identical && compared.apart < most_apart;
 }
 

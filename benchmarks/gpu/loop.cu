@@ -166,13 +166,13 @@ class decodings {
                                                     accept::exact{}, options_.sampling, 0);
         decode::device::speculation_loop loop(*target_there_, *draft_there_, ahead, accept::exact{}, options_.sampling,
                                               settings_.length);
-        std::vector<decoding> made{{"plain, from the host"}, {"plain, a graph per token"}, {"plain, one graph"},
+        std::vector<decoding> ways{{"plain, from the host"}, {"plain, a graph per token"}, {"plain, one graph"},
                                    {"ahead, from the host"}, {"ahead, a graph per round"}, {"ahead, one graph"}};
-        std::vector<std::vector<double>> rates(made.size()), launching(made.size());
+        std::vector<std::vector<double>> rates(ways.size()), launching(ways.size());
         for (std::size_t round = 0; round <= settings_.repeat; ++round) {
             std::size_t kind = 0;
             const auto note = [&](const auto& generated, double host) {
-                decoding& of = made[kind];
+                decoding& of = ways[kind];
                 of.tokens = generated.tokens;
                 of.accepted_length = generated.counts.accepted_length();
                 if (round > 0) {  // the first warms up, and records
@@ -191,11 +191,11 @@ class decodings {
             with(plain_loop, plain(*target_));
             with(loop, speculate(*draft_, *target_, ahead, accept::exact{}));
         }
-        for (std::size_t i = 0; i < made.size(); ++i) {
-            made[i].rate = median(rates[i]);
-            made[i].host_per_round = median(launching[i]);
+        for (std::size_t i = 0; i < ways.size(); ++i) {
+            ways[i].rate = median(rates[i]);
+            ways[i].host_per_round = median(launching[i]);
         }
-        return made;
+        return ways;
     }
 
  private:
@@ -224,21 +224,21 @@ class decodings {
     std::vector<token> prompt_;
 };
 
-void print(const machine& m, const std::vector<judgement>& rounds, const std::vector<decoding>& made) {
+void print(const machine& m, const std::vector<judgement>& rounds, const std::vector<decoding>& ways) {
     m.print();
     std::printf("%-40s %10s %10s\n", "a round's judgement", "device us", "host us");
     for (const judgement& each : rounds) {
         std::printf("%-40s %10.2f %10.2f\n", each.name.c_str(), each.device * 1e6, each.host * 1e6);
     }
     std::printf("%-40s %10s %10s %10s %16s\n", "decoding", "tokens/s", "of plain", "length", "host us a round");
-    for (const decoding& each : made) {
-        std::printf("%-40s %10.1f %10.3f %10.2f %16.2f\n", each.name.c_str(), each.rate, each.rate / made.front().rate,
+    for (const decoding& each : ways) {
+        std::printf("%-40s %10.1f %10.3f %10.2f %16.2f\n", each.name.c_str(), each.rate, each.rate / ways.front().rate,
                     each.accepted_length, each.host_per_round * 1e6);
     }
 }
 
 std::string json(const settings& s, const machine& m, const std::vector<judgement>& rounds,
-                 const std::vector<decoding>& made) {
+                 const std::vector<decoding>& ways) {
     std::ostringstream out;
     out << "{\"program\": \"bench_loop\", " << m.json() << ", \"shape\": \"" << s.shape
         << "\", \"context\": " << s.context << ", \"length\": " << s.length << ", \"tokens\": " << s.tokens
@@ -249,8 +249,8 @@ std::string json(const settings& s, const machine& m, const std::vector<judgemen
             << "\", \"device_seconds\": " << each.device << ", \"host_seconds\": " << each.host << '}';
     }
     out << "], \"decodings\": [";
-    for (const decoding& each : made) {
-        out << (&each == &made.front() ? "" : ", ") << "{\"name\": \"" << each.name << "\", \"rate\": " << each.rate
+    for (const decoding& each : ways) {
+        out << (&each == &ways.front() ? "" : ", ") << "{\"name\": \"" << each.name << "\", \"rate\": " << each.rate
             << ", \"accepted_length\": " << each.accepted_length
             << ", \"host_seconds_per_round\": " << each.host_per_round << '}';
     }
@@ -261,11 +261,11 @@ std::string json(const settings& s, const machine& m, const std::vector<judgemen
 bool run(const settings& s) {
     const machine m = describe(s.repeat);
     const auto rounds = judge_rounds(cuda_system::with_stream(), s);
-    const auto made = decodings(s).run();
-    print(m, rounds, made);
-    write_json(s.json, json(s, m, rounds, made));
-    const auto same = [&](const decoding& each) { return each.tokens == made.front().tokens; };
-    const bool identical = std::all_of(made.begin(), made.end(), same);
+    const auto ways = decodings(s).run();
+    print(m, rounds, ways);
+    write_json(s.json, json(s, m, rounds, ways));
+    const auto same = [&](const decoding& each) { return each.tokens == ways.front().tokens; };
+    const bool identical = std::all_of(ways.begin(), ways.end(), same);
     std::printf("texts %s\n", identical ? "identical" : "DIFFERENT");
     return identical;
 }

@@ -208,14 +208,14 @@ class workbench {
     template <class T>
     buffer<T, cuda_system> random(std::size_t count) {
         std::normal_distribution<float> normal;
-        std::vector<T> made(count);
-        for (T& each : made) {
+        std::vector<T> values(count);
+        for (T& each : values) {
             if constexpr (std::is_same_v<T, float>)
                 each = normal(bits_);
             else
                 each = T::of(normal(bits_));
         }
-        return {on_, std::span<const T>(made)};
+        return {on_, std::span<const T>(values)};
     }
 
     double bytes_of(auto matrix) const {

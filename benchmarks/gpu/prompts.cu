@@ -62,13 +62,13 @@ struct kinds {
 
     static kinds make(const llama::config& shape, const settings& s) {
         const cuda_system on = cuda_system::with_stream();
-        const auto made = llama::device::make_weights<bfloat16>(on, {shape, s.seed, shape.layers, 1});
+        const auto weights = llama::device::make_weights<bfloat16>(on, {shape, s.seed, shape.layers, 1});
         const auto wide_model = [&](bool keeps_rows) {
-            return wide_type(on, shape, made, 0,
+            return wide_type(on, shape, weights, 0,
                              wide_products(backend::device::cublas_products<bfloat16>(on),
                                            {.from = llama::device::wide_settings::measured, .keeps_rows = keeps_rows}));
         };
-        return {model_type(on, shape, made), wide_model(false), wide_model(true)};
+        return {model_type(on, shape, weights), wide_model(false), wide_model(true)};
     }
 };
 
@@ -130,21 +130,21 @@ std::string json(const settings& s, const machine& m, const kinds& of, const std
 
 bool run(const settings& s) {
     const machine m = describe(s.repeat);
-    const kinds made = kinds::make(llama::device::known_shape(s.shape, s.layers), s);
+    const kinds models = kinds::make(llama::device::known_shape(s.shape, s.layers), s);
     std::vector<prompt_rate> prompts;
     bool near = true;
     m.print();
-    print_times("wide", made.wide);
-    print_times("with rows kept, wide", made.kept);
+    print_times("wide", models.wide);
+    print_times("with rows kept, wide", models.kept);
     for (const std::size_t size : {512, 2048}) {
-        prompts.push_back(measure(made, size, s));
+        prompts.push_back(measure(models, size, s));
         const prompt_rate& now = prompts.back();
         std::printf(
             "prompt of %zu tokens: %.0f tokens/s, wide %.0f, with rows kept %.0f; logits apart by %.5f and %.5f\n",
             now.tokens, now.skinny, now.wide, now.kept, now.wide_apart, now.kept_apart);
         near = near && now.wide_apart < most_apart && now.kept_apart < most_apart;
     }
-    write_json(s.json, json(s, m, made, prompts));
+    write_json(s.json, json(s, m, models, prompts));
     if (!near) std::printf("rows are NOT near each other: %g is allowed\n", most_apart);
     return near;
 }

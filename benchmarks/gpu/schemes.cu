@@ -171,11 +171,11 @@ struct turn {
     std::size_t tokens = 0, passes = 0;
     std::vector<std::vector<token>> texts;
 
-    void add(const auto& made) {
-        seconds += made.counts.seconds.decoding();
-        tokens += made.tokens.size();
-        passes += made.counts.stages.back().rounds;
-        texts.push_back(made.tokens);
+    void add(const auto& decoded) {
+        seconds += decoded.counts.seconds.decoding();
+        tokens += decoded.tokens.size();
+        passes += decoded.counts.stages.back().rounds;
+        texts.push_back(decoded.tokens);
     }
 };
 
@@ -247,22 +247,22 @@ class comparison {
     const models& family() const { return of_; }
 
  private:
-    void note(const char* name, const turn& made) {
+    void note(const char* name, const turn& taken) {
         if (found_.size() == next_) found_.push_back({name});
         scheme_figures& of = found_[next_++];
-        of.last = made;
-        if (is_warm_) of.rates.push_back(static_cast<double>(made.tokens) / made.seconds);
+        of.last = taken;
+        if (is_warm_) of.rates.push_back(static_cast<double>(taken.tokens) / taken.seconds);
     }
     void from_host(const char* name, const auto& scheme) {
-        turn made;
-        for (const auto& prompt : prompts_) made.add(decode::generate(scheme, prompt, options_));
-        note(name, made);
+        turn taken;
+        for (const auto& prompt : prompts_) taken.add(decode::generate(scheme, prompt, options_));
+        note(name, taken);
     }
     void as_graph(const char* name, auto& loop) {
-        turn made;
-        for (const auto& prompt : prompts_) made.add(decode::device::generate(loop, prompt, options_, loop_as::whole));
+        turn taken;
+        for (const auto& prompt : prompts_) taken.add(decode::device::generate(loop, prompt, options_, loop_as::whole));
         if (!loop.refusal().empty()) std::fprintf(stderr, "bench_schemes: %s: %s\n", name, loop.refusal().c_str());
-        note(name, made);
+        note(name, taken);
     }
 
     settings settings_;

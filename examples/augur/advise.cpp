@@ -195,25 +195,25 @@ class measured_costs {
 
     void take_turn(bool counts) {
         const double before = timed({});
-        one_turn made;
+        one_turn turn;
         for (const auto& [drafter, lengths] : lengths_) {
             for (const std::size_t length : lengths) {
                 const double taken = length == 0 ? before : timed({drafter, length, length + 1});
-                made.ratios[drafter].push_back(taken);
+                turn.ratios[drafter].push_back(taken);
             }
         }
         const double after = timed({});
-        made.unrest = std::abs(std::log(before / after));
-        made.plain = std::min(before, after);
-        for (auto& [drafter, all] : made.ratios) {
+        turn.unrest = std::abs(std::log(before / after));
+        turn.plain = std::min(before, after);
+        for (auto& [drafter, all] : turn.ratios) {
             tune::calm(all);
-            made.plain = std::min(made.plain, all.front());
+            turn.plain = std::min(turn.plain, all.front());
         }
-        for (auto& [drafter, all] : made.ratios) {
-            all.front() = made.plain;
-            for (double& each : all) each /= made.plain;
+        for (auto& [drafter, all] : turn.ratios) {
+            all.front() = turn.plain;
+            for (double& each : all) each /= turn.plain;
         }
-        if (counts) turns_.push_back(std::move(made));
+        if (counts) turns_.push_back(std::move(turn));
     }
 
     /// Others who use the machine show in plain passes before and after a turn: the half of the turns counts in which

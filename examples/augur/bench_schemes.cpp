@@ -39,24 +39,25 @@ struct bench_schemes_options {
 
 /// Keys and values of "NAME:KEY=VALUE:KEY=VALUE", each key once.
 std::vector<std::pair<std::string, std::string>> scheme_settings(const std::string& text) {
-    std::vector<std::pair<std::string, std::string>> made;
+    std::vector<std::pair<std::string, std::string>> settings;
     for (std::size_t colon = text.find(':'); colon != std::string::npos;) {
         const std::size_t begin = colon + 1;
         colon = text.find(':', begin);
         const std::string part = text.substr(begin, colon == std::string::npos ? colon : colon - begin);
-        if (part.empty()) detail::fail("--scheme ", io::quote(text), ": its setting ", made.size() + 1, " is empty");
+        if (part.empty())
+            detail::fail("--scheme ", io::quote(text), ": its setting ", settings.size() + 1, " is empty");
         const std::size_t equals = part.find('=');
         if (equals == std::string::npos)
             detail::fail("--scheme ", io::quote(text), ": ", io::quote(part), " has no '='");
         const std::string key = part.substr(0, equals), value = part.substr(equals + 1);
-        for (const auto& [before, other] : made) {
+        for (const auto& [before, other] : settings) {
             if (before != key) continue;
             detail::fail("--scheme ", io::quote(text), ": ", io::quote(key), " is given twice, as ", io::quote(other),
                          " and as ", io::quote(value));
         }
-        made.emplace_back(key, value);
+        settings.emplace_back(key, value);
     }
-    return made;
+    return settings;
 }
 
 /// "NAME", or "NAME:KEY=VALUE:KEY=VALUE".
@@ -111,14 +112,14 @@ struct figures {
     double nats = 0;        ///< -log probability of all tokens under the target, where it was asked for
     bool is_plains = true;  ///< every text was plain decoding's
 
-    void add(run_result made) {
-        milliseconds.push_back(1000 / made.tokens_per_second());
-        tokens += made.ids.size();
-        rounds += made.counts.rounds();
-        drafted += made.counts.stages.back().drafted;
-        draft_seconds += made.counts.seconds.draft;
-        verify_seconds += made.counts.seconds.verify;
-        last = std::move(made);
+    void add(run_result result) {
+        milliseconds.push_back(1000 / result.tokens_per_second());
+        tokens += result.ids.size();
+        rounds += result.counts.rounds();
+        drafted += result.counts.stages.back().drafted;
+        draft_seconds += result.counts.seconds.draft;
+        verify_seconds += result.counts.seconds.verify;
+        last = std::move(result);
     }
     double of_round(double all) const { return rounds == 0 ? 0 : all / static_cast<double>(rounds); }
     double accepted_length() const { return of_round(static_cast<double>(tokens)); }

@@ -23,9 +23,9 @@ conversation::turn conversation::say(const std::string& text, std::span<const to
         if (!now_.rendered.empty()) now_.messages.push_back({"assistant", text_of(said)});
         now_.messages.push_back({"user", text});
         const std::string earlier = std::exchange(now_.rendered, layout_.render(now_.messages));
-        turn made = tokens_of(earlier, answer, stopped);
-        if (!made.tokens.empty()) now_.last = made.tokens.back();
-        return made;
+        turn answered = tokens_of(earlier, answer, stopped);
+        if (!answered.tokens.empty()) now_.last = answered.tokens.back();
+        return answered;
     } catch (...) {
         take_back();
         throw;

@@ -89,9 +89,9 @@ struct holding {
     llama::weight_format of_checkpoints;  ///< whatever the target's weights are: bytes are what a draft costs
 
     llama::load_options for_checkpoints() const {
-        llama::load_options made = options;
-        made.weights = of_checkpoints;
-        return made;
+        llama::load_options chosen = options;
+        chosen.weights = of_checkpoints;
+        return chosen;
     }
 };
 

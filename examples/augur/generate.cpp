@@ -447,9 +447,9 @@ class generator {
         const interruption stop;
         run_request request{prompt_, options(), std::move(on_round), {}};
         request.options.on_token = [](const auto&) { return !interruption::pressed(); };
-        run_result made = decode(request);
-        if (made.finish == finish_reason::cancelled) return std::nullopt;
-        return made;
+        run_result result = decode(request);
+        if (result.finish == finish_reason::cancelled) return std::nullopt;
+        return result;
     }
 
     /// Nothing without a tokenizer.
@@ -520,17 +520,17 @@ void refuse_unless_auto(const generate_options& chosen, const char* option, cons
 }
 
 /// Whose text this is, and files that `auto` has no use for. A scheme that was asked for refuses them.
-void tell_of_options(const generate_options& chosen, const generator& made) {
-    if (const llama::host_model& target = made.target(); target.widened_from()) {
+void tell_of_options(const generate_options& chosen, const generator& writer) {
+    if (const llama::host_model& target = writer.target(); target.widened_from()) {
         tell("note", "this is the text of a model of ", target.widened_from()->text(), " at the cost of one of ",
              llama::shape_of(target.configuration()).text());
     }
-    if (!chosen.drafts.empty() && !made.loaded().uses(chosen.drafts.front())) {
+    if (!chosen.drafts.empty() && !writer.loaded().uses(chosen.drafts.front())) {
         refuse_unless_auto(chosen, "--draft", chosen.drafts.front());
         tell("note", "this scheme uses no draft model, so --draft is not loaded");
     }
     for (const std::string& path : chosen.heads) {
-        if (made.loaded().uses(path)) continue;
+        if (writer.loaded().uses(path)) continue;
         refuse_unless_auto(chosen, "--heads", path);
         tell("note", "this scheme does not use ", path, ", so --heads is not loaded");
     }
@@ -540,24 +540,24 @@ void tell_of_options(const generate_options& chosen, const generator& made) {
 void chat(const generate_options& chosen) {
     check_early(chosen);
     std::optional<conversation> talk;
-    generator made(chosen, [&](const std::optional<io::tokenizer>& words) {
+    generator writer(chosen, [&](const std::optional<io::tokenizer>& words) {
         talk.emplace(require(words, chosen.model.path, "'augur chat'"), chosen.prompt.system);
         return std::vector<token>();
     });
-    tell_of_options(chosen, made);
-    dialogue with(made.words(), std::move(*talk), chosen.prompt.text, made.target().context_length());
+    tell_of_options(chosen, writer);
+    dialogue with(writer.words(), std::move(*talk), chosen.prompt.text, writer.target().context_length());
     while (!with.over()) {
         const std::vector<token> first = with.begin();
-        if (!first.empty()) made.converse(first, with);
+        if (!first.empty()) writer.converse(first, with);
     }
 }
 
 void generate(const generate_options& chosen) {
     check_early(chosen);
-    generator made(chosen, [&](const auto& words) { return encode_prompt(chosen.prompt, words, chosen.model.path); });
+    generator writer(chosen, [&](const auto& words) { return encode_prompt(chosen.prompt, words, chosen.model.path); });
     run_files files(chosen.files);
-    tell_of_options(chosen, made);
-    if (made.lacks_chat()) {
+    tell_of_options(chosen, writer);
+    if (writer.lacks_chat()) {
         tell("note", "this model was trained for conversations; without --chat it continues the prompt as it stands");
     }
     std::optional<text_output> output;
@@ -565,22 +565,22 @@ void generate(const generate_options& chosen) {
     std::size_t shown = 0;
     const auto sink = [&](const commit::committed_token& t) {
         shown += t.text.size();
-        if (output) output->show(t.from, made.has_text() ? t.text : std::to_string(t.id) + " ");
+        if (output) output->show(t.from, writer.has_text() ? t.text : std::to_string(t.id) + " ");
         return !interruption::pressed();
     };
-    generation_report report = made.decode(sink, files.watcher());
+    generation_report report = writer.decode(sink, files.watcher());
     if (output) output->finish(std::string_view(report.composed.text).substr(shown));
-    if (chosen.state) write_state(*chosen.state, made.loaded());
+    if (chosen.state) write_state(*chosen.state, writer.loaded());
     files.end_lines();
-    if (chosen.sampling.temperature.value == 0 && is_exact_at_temperature_0(made.loaded().scheme())) {
-        tell("note", "at temperature 0 rows are points, so that '", made.loaded().scheme().scheme,
+    if (chosen.sampling.temperature.value == 0 && is_exact_at_temperature_0(writer.loaded().scheme())) {
+        tell("note", "at temperature 0 rows are points, so that '", writer.loaded().scheme().scheme,
              "' keeps plain greedy decoding's text whatever its thresholds; --accept fuzzy_greedy compares the rows "
              "before");
     }
     if (chosen.compare && report.composed.finish != finish_reason::cancelled) {
-        made.compare(report, files.plain_watcher());
+        writer.compare(report, files.plain_watcher());
     }
-    if (chosen.files.records()) files.write(made.record(report, files.recorder()));
+    if (chosen.files.records()) files.write(writer.record(report, files.recorder()));
     if (chosen.json) {
         print(json_line(as_json(report)));
     } else {

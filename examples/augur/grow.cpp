@@ -108,23 +108,23 @@ class grower {
         }
         measure_all();
         const tree::bank frontier = tree::throughput_frontier(found_.measured);
-        io::bank_file made{identity_, chosen_.task, frontier};
-        made.conservative = made.aggressive = frontier.fastest();
-        made.depth = std::max<std::size_t>(1, frontier.shape(made.aggressive).depth());
-        if (frontier.size() == 1) return made;
+        io::bank_file file{identity_, chosen_.task, frontier};
+        file.conservative = file.aggressive = frontier.fastest();
+        file.depth = std::max<std::size_t>(1, frontier.shape(file.aggressive).depth());
+        if (frontier.size() == 1) return file;
         const tree::tree_pair pair = tree::pair_of(frontier);
-        made.conservative = pair.conservative;
-        made.aggressive = pair.aggressive;
-        made.threshold = swept(made);
-        return made;
+        file.conservative = pair.conservative;
+        file.aggressive = pair.aggressive;
+        file.threshold = swept(file);
+        return file;
     }
 
     /// Of what run() found.
-    json record(const io::bank_file& made) const {
+    json record(const io::bank_file& file) const {
         json models = json::array();
         for (const recorded_model& each : models_) models.push_back({{"role", each.role}, {"file", each.file}});
         json out = {{"format", "augur run"},  {"version", 1},
-                    {"command", "grow"},      {"result", json::parse(made.text())},
+                    {"command", "grow"},      {"result", json::parse(file.text())},
                     {"settings", settings()}, {"models", std::move(models)}};
         out.update(growth_as_json(found_));
         return out;
@@ -195,10 +195,10 @@ class grower {
         std::size_t next = 0;
         const auto measure = [&](const topology& shape, double scored_length) {
             if (next++ < found_.measured.size()) return;  // before the program was ended
-            const auto made = timed([&] { return rollouts_.alone(shape, prompts_); });
-            found_.measured.push_back({shape, made.accepted_length(), scored_length, made.tokens_per_second()});
+            const auto measured = timed([&] { return rollouts_.alone(shape, prompts_); });
+            found_.measured.push_back({shape, measured.accepted_length(), scored_length, measured.tokens_per_second()});
             save();
-            tell("note", "measured ", shape.size(), " nodes: ", made.tokens_per_second(), " tokens/s");
+            tell("note", "measured ", shape.size(), " nodes: ", measured.tokens_per_second(), " tokens/s");
         };
         measure(topology(), 1);
         for (const tree::growth& each : found_.growths) {
@@ -218,8 +218,8 @@ class grower {
         }
         while (found_.swept.size() < found_.candidates.size()) {
             const double threshold = found_.candidates[found_.swept.size()];
-            const auto made = timed([&] { return rollouts_.switched(bank, threshold, prompts_); });
-            found_.swept.push_back({threshold, made.tokens_per_second()});
+            const auto measured = timed([&] { return rollouts_.switched(bank, threshold, prompts_); });
+            found_.swept.push_back({threshold, measured.tokens_per_second()});
             save();
             tell("note", "threshold ", threshold, ": ", found_.swept.back().tokens_per_second, " tokens/s");
         }
@@ -328,12 +328,12 @@ void grow(const grow_options& chosen) {
                  "without --shard writes the bank");
             return;
         }
-        const io::bank_file made = work.run();
+        const io::bank_file grown = work.run();
         output_file out(chosen.output);
-        out.write(made.text());
+        out.write(grown.text());
         out.commit();
-        if (chosen.files.records()) write_report_files(chosen.files, work.record(made));
-        tell("note", chosen.output, ": ", made.trees.size(), " trees");
+        if (chosen.files.records()) write_report_files(chosen.files, work.record(grown));
+        tell("note", chosen.output, ": ", grown.trees.size(), " trees");
     } catch (const interrupted&) {
         detail::fail("interrupted; what was found is in ", own.is_all() ? chosen.state : shard_path(chosen.state, own),
                      ", and the same command goes on");

@@ -140,7 +140,7 @@ std::vector<tree::growth> merged_growths(const std::vector<std::string>& paths, 
                          " is missing");
         }
     }
-    std::vector<tree::growth> made;
+    std::vector<tree::growth> growths;
     for (std::size_t depth = 0; depth < asked.depths.size(); ++depth) {
         tree::growth of{.depth = asked.depths[depth], .order = {}, .lengths = {}};
         std::size_t step = 0;
@@ -153,9 +153,9 @@ std::vector<tree::growth> merged_growths(const std::vector<std::string>& paths, 
         };
         tree::grow(of, asked.nodes, count, scored,
                    [&](const tree::growth& state) { step += state.parts == 0 ? 1 : 0; });
-        made.push_back(std::move(of));
+        growths.push_back(std::move(of));
     }
-    return made;
+    return growths;
 }
 
 growing_shard::growing_shard(std::string state, shard_of own, growth_request asked, std::size_t parts, double seconds)

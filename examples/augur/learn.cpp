@@ -71,28 +71,28 @@ constexpr std::size_t updates_between_notes = 200;
 
 /// With what was not chosen of an exit or of new heads: the adapter's, or the best known.
 learning_options learning_for(const learn_options& chosen, const llama::host_model& target) {
-    learning_options made = chosen.learning;
-    if (chosen.rank) made.head.rank = *chosen.rank;
-    if (chosen.head_count) made.head_count = *chosen.head_count;
-    made.trainer.share *= training_part;
-    train::replay_options& replay = made.trainer.replay;
+    learning_options options = chosen.learning;
+    if (chosen.rank) options.head.rank = *chosen.rank;
+    if (chosen.head_count) options.head_count = *chosen.head_count;
+    options.trainer.share *= training_part;
+    train::replay_options& replay = options.trainer.replay;
     replay.least_accepted = std::min(replay.least_accepted, replay.most_sampled() / 4);
-    const bool has_heads = made.scheme == "medusa" || made.scheme == "hydra";
-    if (made.scheme != "dvi" && (!has_heads || !made.heads.empty())) {
-        if (chosen.head_tokens.empty()) return made;
-        detail::fail("--head-tokens is ", chosen.head_tokens, ", but the scheme is ", io::quote(made.scheme),
-                     has_heads ? " and --heads is " + made.heads : "",
+    const bool has_heads = options.scheme == "medusa" || options.scheme == "hydra";
+    if (options.scheme != "dvi" && (!has_heads || !options.heads.empty())) {
+        if (chosen.head_tokens.empty()) return options;
+        detail::fail("--head-tokens is ", chosen.head_tokens, ", but the scheme is ", io::quote(options.scheme),
+                     has_heads ? " and --heads is " + options.heads : "",
                      "; only dvi and new heads have rows of the model's own");
     }
     const bool goes_on = !chosen.output.empty() && std::filesystem::exists(chosen.output);
     learning_options before =
         goes_on ? options_of_adapter(chosen.output, target) : new_options(target, chosen.head_tokens);
     if (goes_on && !chosen.head_tokens.empty()) before.tokens = drafted_tokens(target, chosen.head_tokens);
-    if (made.exit_layer == 0 && !has_heads) made.exit_layer = before.exit_layer;
-    if (!chosen.rank) made.head.rank = before.head.rank;
-    if (!chosen.head_count) made.head_count = before.head_count;
-    made.tokens = std::move(before.tokens);
-    return made;
+    if (options.exit_layer == 0 && !has_heads) options.exit_layer = before.exit_layer;
+    if (!chosen.rank) options.head.rank = before.head.rank;
+    if (!chosen.head_count) options.head_count = before.head_count;
+    options.tokens = std::move(before.tokens);
+    return options;
 }
 
 class pupil {
@@ -149,22 +149,22 @@ class pupil {
         for (std::size_t pass = 0; pass < chosen_.passes; ++pass) {
             for (const prompt_entry& prompt : prompts_) {
                 if (recorder_) recorder_->begin();
-                const run_result made = decode(prompt, chosen_.seed + pass);
+                const run_result result = decode(prompt, chosen_.seed + pass);
                 learns_->catch_up();
                 save();
-                if (made.finish == finish_reason::cancelled) return;
-                show(prompt, made, pass);
+                if (result.finish == finish_reason::cancelled) return;
+                show(prompt, result, pass);
             }
         }
     }
 
     decode::options options(std::uint64_t seed) const {
-        decode::options made{.seed = seed, .sampling = chosen_.sampling};
-        made.stop.max_tokens = chosen_.max_tokens;
-        made.stop.stop_tokens = end_tokens_of(words_, target_, chosen_.model.path);
-        made.on_token = [](const auto&) { return !interruption::pressed(); };
-        if (recorder_) made.stop.text_of = [this](token id) { return bytes_of(id, false); };
-        return made;
+        decode::options chosen{.seed = seed, .sampling = chosen_.sampling};
+        chosen.stop.max_tokens = chosen_.max_tokens;
+        chosen.stop.stop_tokens = end_tokens_of(words_, target_, chosen_.model.path);
+        chosen.on_token = [](const auto&) { return !interruption::pressed(); };
+        if (recorder_) chosen.stop.text_of = [this](token id) { return bytes_of(id, false); };
+        return chosen;
     }
 
     /// Nothing without a tokenizer.
@@ -229,8 +229,8 @@ class pupil {
         return "   tokens  updates  acceptance  tok/pass  tokens/s  agreement    loss  lambda  std_s/std_t\n";
     }
 
-    void show(const prompt_entry& prompt, const run_result& made, std::size_t pass) {
-        served_ += made.ids.size();
+    void show(const prompt_entry& prompt, const run_result& result, std::size_t pass) {
+        served_ += result.ids.size();
         const train::diagnostics now = learns_->report();
         std::vector<std::string> notes;
         if (now.updates >= before_.updates + updates_between_notes)
@@ -241,19 +241,19 @@ class pupil {
                                  {prompt.ids, options(chosen_.seed + pass), {}, {}});
             if (plain->finish == finish_reason::cancelled) plain.reset();  // by Ctrl-C: it is no whole text
         }
-        guarantee_ = made.guarantee;
-        if (recorder_) add_to_record(prompt, made, pass, as_json(prompt, made, plain, now, notes));
+        guarantee_ = result.guarantee;
+        if (recorder_) add_to_record(prompt, result, pass, as_json(prompt, result, plain, now, notes));
         if (chosen_.json) {
-            print(json_line(as_json(prompt, made, plain, now, notes)));
+            print(json_line(as_json(prompt, result, plain, now, notes)));
         } else {
             char line[160];
             std::snprintf(line, sizeof line, "%9zu %8zu %10.1f %% %9.2f %9.1f %8.1f %% %7.3f %7.3f %12.2f\n", served_,
-                          now.updates, 100 * made.counts.acceptance(), made.counts.accepted_length(),
-                          made.tokens_per_second(), 100 * now.agreement, now.losses.total, now.lambda,
+                          now.updates, 100 * result.counts.acceptance(), result.counts.accepted_length(),
+                          result.tokens_per_second(), 100 * now.agreement, now.losses.total, now.lambda,
                           now.std_t > 0 ? now.std_s / now.std_t : 0.0);
             print(line);
         }
-        if (plain && plain->ids != made.ids) {
+        if (plain && plain->ids != result.ids) {
             detail::fail(chosen_.prompts, ", line ", prompt.line, ": the text is not plain decoding's");
         }
         for (const std::string& note : notes) {
@@ -261,33 +261,33 @@ class pupil {
         }
     }
 
-    void add_to_record(const prompt_entry& prompt, const run_result& made, std::size_t pass, json figures) {
+    void add_to_record(const prompt_entry& prompt, const run_result& result, std::size_t pass, json figures) {
         figures["pass"] = pass;
         figures.erase("ids");  // the record has them with their origins
         std::string text;
         for (const token id : prompt.ids) text += bytes_of(id, true);
-        recorder_->end(std::move(figures), made, io::repair_utf8(text));
+        recorder_->end(std::move(figures), result, io::repair_utf8(text));
     }
 
-    json as_json(const prompt_entry& prompt, const run_result& made, const std::optional<run_result>& plain,
+    json as_json(const prompt_entry& prompt, const run_result& result, const std::optional<run_result>& plain,
                  const train::diagnostics& now, const std::vector<std::string>& notes) const {
         std::ostringstream text;
         train::write_json(text, now);
         json out = {{"line", prompt.line},
                     {"task", prompt.task},
-                    {"tokens", made.ids.size()},
-                    {"ids", made.ids},
+                    {"tokens", result.ids.size()},
+                    {"ids", result.ids},
                     {"served", served_},
-                    {"acceptance", made.counts.acceptance()},
-                    {"drafted", made.counts.stages.back().drafted},
-                    {"accepted", made.counts.stages.back().accepted},
-                    {"accepted_length", made.counts.accepted_length()},
-                    {"tokens_per_second", made.tokens_per_second()},
+                    {"acceptance", result.counts.acceptance()},
+                    {"drafted", result.counts.stages.back().drafted},
+                    {"accepted", result.counts.stages.back().accepted},
+                    {"accepted_length", result.counts.accepted_length()},
+                    {"tokens_per_second", result.tokens_per_second()},
                     {"learning", json::parse(text.str())},
                     {"notes", notes}};
         if (plain) {
-            out["identical"] = plain->ids == made.ids;
-            out["speedup"] = made.tokens_per_second() / plain->tokens_per_second();
+            out["identical"] = plain->ids == result.ids;
+            out["speedup"] = result.tokens_per_second() / plain->tokens_per_second();
         }
         return out;
     }

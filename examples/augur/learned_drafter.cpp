@@ -91,24 +91,24 @@ class ngram_drafter final : public learned_drafter {
     void save_replay(const std::string&) override {}
     void catch_up() override {}
     train::diagnostics report() const override {
-        train::diagnostics made;
-        made.samples = memory_.size();
-        made.tokens = tokens_;
-        return made;
+        train::diagnostics total;
+        total.samples = memory_.size();
+        total.tokens = tokens_;
+        return total;
     }
 
  private:
     run_result decode_text(const engine& target, const run_request& request, const draft_bounds& bounds) override {
         draft::ngram_watcher learns(memory_);
-        run_result made = run_lossless(request, [&](auto criterion) {
+        run_result result = run_lossless(request, [&](auto criterion) {
             const auto run_by = [&](const auto& until) {
                 return run_scheme(speculate(draft::learned_ngrams(memory_), target, until, criterion), request, learns);
             };
             if (!bounds.threshold) return run_by(as_pays(bounds));
             return run_by(policy::fixed_length{bounds.most});
         });
-        tokens_ += made.ids.size();
-        return made;
+        tokens_ += result.ids.size();
+        return result;
     }
 
     draft::ngram_memory memory_;

@@ -46,11 +46,11 @@ class learned_drafter {
     /// Decodes by it, greedily or as coupled to plain sampling, while it learns. Drafts without rows know no threshold,
     /// and only the model's layers draft tokens that are drawn.
     run_result decode(const engine& target, const run_request& request, const draft_bounds& bounds) {
-        run_result made = decode_text(target, request, bounds);
-        if (made.learned) known_ = *made.learned;
-        if (made.allowance)
-            credit_ = std::clamp(*made.allowance, -policy::cost_aware::most_allowance, untrained_credit);
-        return made;
+        run_result result = decode_text(target, request, bounds);
+        if (result.learned) known_ = *result.learned;
+        if (result.allowance)
+            credit_ = std::clamp(*result.allowance, -policy::cost_aware::most_allowance, untrained_credit);
+        return result;
     }
 
  protected:

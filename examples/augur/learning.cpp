@@ -90,15 +90,15 @@ Head new_exit(const llama::host_model& target, const learning_options& chosen) {
             return {output, place, of};
         }
     };
-    Head made = make();
-    draft::check_exit_sizes(made, target);
-    return made;
+    Head head = make();
+    draft::check_exit_sizes(head, target);
+    return head;
 }
 /// Of what such a head reads.
 train::state_identity identity_of_taps(const llama::host_model& target, std::size_t layer) {
-    train::state_identity made = identity_of(target, layer);
-    made.width = target.layer_input_size();
-    return made;
+    train::state_identity identity = identity_of(target, layer);
+    identity.width = target.layer_input_size();
+    return identity;
 }
 
 /// What an exit's adapter says of itself, before its numbers.
@@ -109,10 +109,10 @@ struct adapter_kind {
 adapter_kind kind_of(const std::string& adapter) {
     using format = train::options_format<train::head_options>;
     train::state_reader in(adapter, format::kind, train::checkpoint_file::version);
-    adapter_kind made{in.identity(), {}};
+    adapter_kind result{in.identity(), {}};
     static_cast<void>(in.get<std::uint32_t>("the size of a number"));
-    made.head = format::read(in);
-    return made;
+    result.head = format::read(in);
+    return result;
 }
 /// What it has to be of: of states, or with a layer that learns of layer inputs.
 train::state_identity identity_for(const adapter_kind& of, const llama::host_model& target) {
@@ -121,11 +121,11 @@ train::state_identity identity_for(const adapter_kind& of, const llama::host_mod
 }
 /// The same before the model was widened, if it was.
 train::state_identity narrow_identity_for(const adapter_kind& of, const llama::host_model& target) {
-    train::state_identity made = identity_for(of, target);
-    if (!target.widened_from()) return made;
+    train::state_identity identity = identity_for(of, target);
+    if (!target.widened_from()) return identity;
     const llama::config narrow = llama::narrowed(target.configuration(), *target.widened_from());
-    made.width = narrow.width + (of.head.layer_rank != 0 ? narrow.heads * narrow.head_size : 0);
-    return made;
+    identity.width = narrow.width + (of.head.layer_rank != 0 ? narrow.heads * narrow.head_size : 0);
+    return identity;
 }
 bool is_of_the_original(const adapter_kind& of, const llama::host_model& target) {
     const std::size_t narrow = narrow_identity_for(of, target).width;
@@ -216,11 +216,11 @@ learned_heads::head_type heads_of(const llama::host_model& target, const learnin
     const bool see_tokens = chosen.scheme == "hydra", background = chosen.trainer.background;
     if (chosen.heads.empty()) return new_heads(target, {chosen.head_count, see_tokens}, chosen.tokens, background);
     const auto read = llama::draft_heads::load(chosen.heads, chosen.scheme, target, options);
-    auto made = new_heads(target, {read.head_count(), see_tokens}, read.head_tokens(), background);
-    train::vector<float> values = made.values();
-    read_into(values, made.layout(), chosen.heads, read.weights());
-    made.assign(values);
-    return made;
+    auto heads = new_heads(target, {read.head_count(), see_tokens}, read.head_tokens(), background);
+    train::vector<float> values = heads.values();
+    read_into(values, heads.layout(), chosen.heads, read.weights());
+    heads.assign(values);
+    return heads;
 }
 
 }  // namespace
@@ -326,9 +326,9 @@ std::vector<token> drafted_tokens(const llama::host_model& target, const std::st
 
 learning_options new_options(const llama::host_model& target, const std::string& tokens) {
     constexpr std::size_t rank = 128;
-    learning_options made{.tokens = drafted_tokens(target, tokens)};
-    made.head.rank = std::min(rank, target.hidden_size());
-    return made;
+    learning_options options{.tokens = drafted_tokens(target, tokens)};
+    options.head.rank = std::min(rank, target.hidden_size());
+    return options;
 }
 
 bool is_of_the_original(const std::string& adapter, const llama::host_model& target) {
@@ -348,30 +348,30 @@ train::checkpoint<float> exit_adapter(const std::string& adapter, const llama::h
 
 learning_options options_of_adapter(const std::string& adapter, const llama::host_model& target) {
     using attending = train::attending_options;
-    learning_options made;
+    learning_options options;
     const auto take = [&](auto kept) {
         if constexpr (std::is_same_v<decltype(kept.options), train::heads_options>) {
-            made.head_count = kept.options.heads;
+            options.head_count = kept.options.heads;
         } else {
-            made.head = kept.options;
+            options.head = kept.options;
         }
-        if (kept.tokens != target.parameters().head_tokens) made.tokens = std::move(kept.tokens);
+        if (kept.tokens != target.parameters().head_tokens) options.tokens = std::move(kept.tokens);
     };
     constexpr auto attends = train::options_format<attending>::kind;
     if (train::is_state_of(adapter, train::options_format<train::heads_options>::kind)) {
         take(heads_adapter(adapter, target));
-        return made;
+        return options;
     }
     if (!train::is_state_of(adapter, attends)) {
         take(exit_adapter(adapter, target));
-        made.exit_layer = kind_of(adapter).whose.layer;
-        return made;
+        options.exit_layer = kind_of(adapter).whose.layer;
+        return options;
     }
-    made.exit_layer = train::state_reader(adapter, attends, train::checkpoint_file::version).identity().layer;
-    const auto kept = train::checkpoint_file::load<float, attending>(adapter, identity_of(target, made.exit_layer));
-    made.attention_rank = kept.options.attention_rank;
+    options.exit_layer = train::state_reader(adapter, attends, train::checkpoint_file::version).identity().layer;
+    const auto kept = train::checkpoint_file::load<float, attending>(adapter, identity_of(target, options.exit_layer));
+    options.attention_rank = kept.options.attention_rank;
     take(kept);
-    return made;
+    return options;
 }
 
 }  // namespace augur::program

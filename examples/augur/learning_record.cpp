@@ -40,20 +40,20 @@ std::function<void(const round_summary&)> learning_recorder::watcher() {
     return [this](const round_summary& round) { current_->add(round); };
 }
 
-void learning_recorder::end(json figures, const run_result& made, const std::string& prompt) {
-    const statistics& counts = made.counts;
+void learning_recorder::end(json figures, const run_result& result, const std::string& prompt) {
+    const statistics& counts = result.counts;
     figures["rounds"] = counts.rounds();
-    figures["finish_reason"] = name_of(made.finish);
+    figures["finish_reason"] = name_of(result.finish);
     figures["seconds"] = seconds_as_json(counts.seconds);
     texts_.push_back(std::move(figures));
-    tokens_ += made.ids.size();
+    tokens_ += result.ids.size();
     rounds_ += counts.rounds();
     drafted_ += counts.stages.back().drafted;
     accepted_ += counts.stages.back().accepted;
     seconds_ += counts.seconds;
-    const recorded_run of_text{.command = "learn", .result = json::object(), .prompt = prompt, .text = made.text};
+    const recorded_run of_text{.command = "learn", .result = json::object(), .prompt = prompt, .text = result.text};
     held_.push_back({texts_.size() - 1, current_->record(of_text, {}, bytes_of_)});
-    held_tokens_ += made.ids.size();
+    held_tokens_ += result.ids.size();
     drop_the_middle();
 }
 

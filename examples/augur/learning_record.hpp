@@ -25,7 +25,7 @@ class learning_recorder {
     void begin();
     std::function<void(const round_summary&)> watcher();
     /// It has ended: what is said of it, and its prompt.
-    void end(nlohmann::ordered_json figures, const run_result& made, const std::string& prompt);
+    void end(nlohmann::ordered_json figures, const run_result& result, const std::string& prompt);
 
     /// about.result gets the totals of all texts.
     nlohmann::ordered_json record(recorded_run about, const std::string& guarantee) const;

@@ -42,7 +42,7 @@ class loaded_scheme {
     /// Begins with what earlier texts trained; before prepare. Throws where no policy can have learned it.
     void recall(io::policy_state before);
     /// Takes what a text trained, if it had a round and trained something: the next one begins with it.
-    void learn(const run_result& made);
+    void learn(const run_result& result);
     const io::policy_state& learned() const { return learned_; }
 
     const scheme_options& scheme() const { return scheme_; }

@@ -22,11 +22,11 @@ run_result run_turns(const scheme_options& resolved, const engine& target, const
                      const run_request& request) {
     const switching::switching_options options{.draft_length = resolved.length.value_or(0)};
     const auto scheme = switched(small, target, turns_of(resolved)).with(options);
-    run_result made = run_scheme(scheme, request);
+    run_result result = run_scheme(scheme, request);
     if (request.measures_divergence) {
-        made.divergence = tune::divergence_of_turns(scheme, request.prompt, made.ids, request.options.sampling);
+        result.divergence = tune::divergence_of_turns(scheme, request.prompt, result.ids, request.options.sampling);
     }
-    return made;
+    return result;
 }
 
 /// Runs a scheme whose last link has this criterion, and measures how far from the target its text is drawn, if that is
@@ -34,9 +34,9 @@ run_result run_turns(const scheme_options& resolved, const engine& target, const
 run_result run_measured(const auto& scheme, const engine& target, const run_request& request, const auto& last) {
     if (!request.measures_divergence) return run_scheme(scheme, request);
     tune::divergence_meter meter(last, request.options.sampling, target.vocabulary_size());
-    run_result made = run_scheme(scheme, request, meter);
-    made.divergence = meter.divergence();
-    return made;
+    run_result result = run_scheme(scheme, request, meter);
+    result.divergence = meter.divergence();
+    return result;
 }
 
 /// `inside`: the qualifier's rule where that is no fuzzy one.

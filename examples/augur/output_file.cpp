@@ -95,16 +95,16 @@ void install_handler() {
 int create_removed_on_signals(const fs::path& path) {
     install_handler();
     const creation alone;
-    const int made = train::create_file(path);
+    const int file = train::create_file(path);
     const std::string& name = path.native();
-    if (made < 0 || name.size() >= sizeof unfinished[0].name) return made;
+    if (file < 0 || name.size() >= sizeof unfinished[0].name) return file;
     for (unfinished_file& each : unfinished) {
         if (each.is_taken.exchange(true)) continue;
         std::memcpy(each.name, name.c_str(), name.size() + 1);
         each.is_named = true;
         break;
     }
-    return made;
+    return file;
 }
 
 void leave_on_signals(const fs::path& path) {
@@ -179,15 +179,15 @@ void output_file::create_beside() {
     const bool replaces = ::stat(target_.c_str(), &replaced) == 0;
     if (!replaces && errno != ENOENT) return;  // a name that no file can have
     if (replaces && ::access(target_.c_str(), W_OK) != 0) return;
-    int made = -1;
-    for (unsigned long number = 0; made < 0; ++number) {
+    int file = -1;
+    for (unsigned long number = 0; file < 0; ++number) {
         const std::string name = ".augur-" + std::to_string(::getpid()) + "-" + std::to_string(number) + ".part";
         part_ = target_.parent_path() / name;
-        made = create_removed_on_signals(part_);
-        if (made < 0 && errno != EEXIST) return;
+        file = create_removed_on_signals(part_);
+        if (file < 0 && errno != EEXIST) return;
     }
-    if (replaces) static_cast<void>(::fchmod(made, replaced.st_mode & 0777));  // where it may not, the usual ones stay
-    file_ = ::fdopen(made, "wb");
+    if (replaces) static_cast<void>(::fchmod(file, replaced.st_mode & 0777));  // where it may not, the usual ones stay
+    file_ = ::fdopen(file, "wb");
 }
 
 output_file::~output_file() {

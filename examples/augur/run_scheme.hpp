@@ -123,18 +123,18 @@ struct round_notes {
         time_spent seconds = view.seconds;
         seconds.*sink_part = std::max(0.0, seconds.*sink_part - (in_sink - in_sink_before));
         in_sink_before = in_sink;
-        round_summary made{view.length_before,
-                           {drafted.begin(), drafted.end()},
-                           {parents.begin(), parents.end()},
-                           view.decided,
-                           {view.committed.begin(), view.committed.end()},
-                           seconds,
-                           view.decided_on};
-        if constexpr (requires { session.policy.tree(); }) made.tree = session.policy.tree();
-        made.writer = std::exchange(writer, writer_of(session));
-        made.inside = since_before();
-        if (request.reads_rows) made.readings = readings_of(view);
-        request.on_round(made);
+        round_summary summary{view.length_before,
+                              {drafted.begin(), drafted.end()},
+                              {parents.begin(), parents.end()},
+                              view.decided,
+                              {view.committed.begin(), view.committed.end()},
+                              seconds,
+                              view.decided_on};
+        if constexpr (requires { session.policy.tree(); }) summary.tree = session.policy.tree();
+        summary.writer = std::exchange(writer, writer_of(session));
+        summary.inside = since_before();
+        if (request.reads_rows) summary.readings = readings_of(view);
+        request.on_round(summary);
     }
 
     /// Of a cascade's stages but the last, what they did since this was called before.

@@ -11,15 +11,15 @@ namespace augur::program {
 namespace {
 
 row_facts facts_of(logit_row row, token next, std::size_t best) {
-    row_facts made{.entropy_nats = measure::entropy_nats(row)};
-    if (next != no_token) made.next_probability = std::exp(measure::log_probability(row, next));
+    row_facts facts{.entropy_nats = measure::entropy_nats(row)};
+    if (next != no_token) facts.next_probability = std::exp(measure::log_probability(row, next));
     std::vector<std::int32_t> places;
     detail::largest_of(row, best, places);
     const double log_sum = measure::moments(row).log_sum();
     for (const std::int32_t place : places) {
-        made.best.emplace_back(place, std::exp(static_cast<double>(row[static_cast<std::size_t>(place)]) - log_sum));
+        facts.best.emplace_back(place, std::exp(static_cast<double>(row[static_cast<std::size_t>(place)]) - log_sum));
     }
-    return made;
+    return facts;
 }
 
 pair_facts compare(logit_row draft, logit_row target, const row_facts& of_draft, const row_facts& of_target) {
@@ -43,20 +43,20 @@ std::vector<std::pair<std::size_t, std::size_t>> model_pairs(std::size_t models)
 }
 
 position_facts text_observer::look(std::span<const logit_row> rows, std::size_t position, token next) {
-    position_facts made{.position = position, .next = next};
-    for (const logit_row row : rows) made.models.push_back(facts_of(row, next, best_));
+    position_facts facts{.position = position, .next = next};
+    for (const logit_row row : rows) facts.models.push_back(facts_of(row, next, best_));
     for (const auto& [cheap, better] : model_pairs(rows.size())) {
-        made.pairs.push_back(compare(rows[cheap], rows[better], made.models[cheap], made.models[better]));
+        facts.pairs.push_back(compare(rows[cheap], rows[better], facts.models[cheap], facts.models[better]));
     }
-    const double entropy = made.models.front().entropy_nats;
-    made.bin = bins_.bin_of(entropy);
-    made.length = bins_.plan({.first_draft_entropy_nats = entropy}).length;
-    made.writer = writer_;
-    const double bits = (writer_ == 0 ? entropy : made.models.back().entropy_nats) / std::log(2.0);
+    const double entropy = facts.models.front().entropy_nats;
+    facts.bin = bins_.bin_of(entropy);
+    facts.length = bins_.plan({.first_draft_entropy_nats = entropy}).length;
+    facts.writer = writer_;
+    const double bits = (writer_ == 0 ? entropy : facts.models.back().entropy_nats) / std::log(2.0);
     const std::size_t next_writer = turns_.next_model(writer_, bits);
     if (rows.size() > 1) writer_ = next_writer;
-    made.rolling_bits = turns_.mean_bits();
-    return made;
+    facts.rolling_bits = turns_.mean_bits();
+    return facts;
 }
 
 void fact_sums::add(const position_facts& at) {
@@ -81,18 +81,18 @@ void fact_sums::add(const position_facts& at) {
 }
 
 fact_means fact_sums::means() const {
-    fact_means made = sums_;
-    const auto count = static_cast<double>(std::max<std::size_t>(1, made.positions));
-    const auto followed = static_cast<double>(std::max<std::size_t>(1, made.followed));
-    for (double& each : made.entropy_nats) each /= count;
-    for (double& each : made.next_nats) each /= followed;
-    for (auto& each : made.pairs) {
+    fact_means averages = sums_;
+    const auto count = static_cast<double>(std::max<std::size_t>(1, averages.positions));
+    const auto followed = static_cast<double>(std::max<std::size_t>(1, averages.followed));
+    for (double& each : averages.entropy_nats) each /= count;
+    for (double& each : averages.next_nats) each /= followed;
+    for (auto& each : averages.pairs) {
         each = {each.agree / count, each.acceptance / count, each.total_variation / count, each.kl_nats / count,
                 each.reverse_kl_nats / count};
     }
-    made.length /= count;
-    made.written_by_cheapest /= count;
-    return made;
+    averages.length /= count;
+    averages.written_by_cheapest /= count;
+    return averages;
 }
 
 }  // namespace augur::program

@@ -14,7 +14,7 @@ namespace {
 
 /// epsilon and delta, from 0 to 1; only one rule has them.
 accept::typical_options typical_of(const scheme_options& chosen) {
-    accept::typical_options made;
+    accept::typical_options options;
     const auto take = [&](const char* name, const std::optional<double>& given, double& into) {
         if (!given) return;
         if (chosen.accept != "typical") {
@@ -24,9 +24,9 @@ accept::typical_options typical_of(const scheme_options& chosen) {
         if (!(*given >= 0 && *given <= 1)) detail::fail(name, " is ", *given, "; it must be from 0 to 1");
         into = *given;
     };
-    take("--epsilon", chosen.epsilon, made.epsilon);
-    take("--delta", chosen.delta, made.delta);
-    return made;
+    take("--epsilon", chosen.epsilon, options.epsilon);
+    take("--delta", chosen.delta, options.delta);
+    return options;
 }
 
 /// What switches the trees of a bank, and at which values.

@@ -322,11 +322,11 @@ class tuner {
             with_settings({.scheme = scheme, .accept = accept_for(scheme)}, settings, scheme), chosen_.sampling, 0, {});
         const double plain = plain_seconds_per_token(prompt);
         run_request request{prompts_[prompt].ids, options(prompt), {}, {}, true};
-        const run_result made = program::run(resolved, engine_, drafters_, request);
-        return {.tokens = made.ids.size(),
-                .seconds = made.counts.seconds.decoding(),
-                .plain_seconds = plain * static_cast<double>(made.ids.size()),
-                .divergence = made.divergence};
+        const run_result result = program::run(resolved, engine_, drafters_, request);
+        return {.tokens = result.ids.size(),
+                .seconds = result.counts.seconds.decoding(),
+                .plain_seconds = plain * static_cast<double>(result.ids.size()),
+                .divergence = result.divergence};
     }
 
     /// Measured again after every eighth run: a machine does not stay as fast as it was.
@@ -382,8 +382,8 @@ void print_table(const calibration& found) {
 }
 
 void tune_schemes(const tune_options& chosen) {
-    tuner made(chosen);
-    const auto found = made.run();
+    tuner tuning(chosen);
+    const auto found = tuning.run();
     if (!found) {
         tell("note", "shard ", chosen.shard, " is done; without --shard the same command writes the file");
         return;
@@ -391,7 +391,7 @@ void tune_schemes(const tune_options& chosen) {
     output_file out(chosen.output);
     out.write(found->text());
     out.commit();
-    if (chosen.files.records()) write_report_files(chosen.files, made.record(*found));
+    if (chosen.files.records()) write_report_files(chosen.files, tuning.record(*found));
     print_table(*found);
 }
 

@@ -108,8 +108,8 @@ int main() {
     augur::decode::options options;
     options.sampling.temperature = {0};
     options.stop.max_tokens = 60;
-    const auto made = augur::decode::generate(scheme, std::vector<token>{1, 2, 3}, options);
-    std::printf("%zu tokens in %zu passes\n", made.tokens.size(), made.counts.rounds());
+    const auto decoded = augur::decode::generate(scheme, std::vector<token>{1, 2, 3}, options);
+    std::printf("%zu tokens in %zu passes\n", decoded.tokens.size(), decoded.counts.rounds());
 
     const std::vector<token> drafted = {10, 23, 4}, verified = {1, 10, 23, 4};  // the second of each follows the first
     const auto rows = mine.rows_of(verified);

@@ -154,9 +154,9 @@ BOOST_AUTO_TEST_CASE(a_row_without_numbers_ends_the_block_there) {
     const testing::function_model uniform(
         4, 64, [](std::span<const token>, std::span<float> row) { std::fill(row.begin(), row.end(), 0.0f); });
     const auto scheme = speculate(uniform, broken, policy::fixed_length{4}, accept::block{});
-    const auto made = decode::generate(scheme, prompt, sampling(8));
-    BOOST_TEST((made.finish == finish_reason::invalid_logits));
-    BOOST_TEST(made.tokens.size() == 2u);
+    const auto decoded = decode::generate(scheme, prompt, sampling(8));
+    BOOST_TEST((decoded.finish == finish_reason::invalid_logits));
+    BOOST_TEST(decoded.tokens.size() == 2u);
 }
 
 /// What a drafter claims falsely: a token that its row cannot draw. The target cannot, either, so 0 / 0 is asked.

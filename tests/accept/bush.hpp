@@ -29,14 +29,14 @@ struct bush {
     std::vector<std::int32_t> parents{-1, -1, -1, 0, 0, 1, 3, 3, 6};
 
     state_type make_state() const { return {model::cached_sequence<function_model>(source)}; }
-    flow::task propose(state_type& state, auto& context, proposal<draft_distribution_type>& made) const {
+    flow::task propose(state_type& state, auto& context, proposal<draft_distribution_type>& proposed) const {
         for (std::size_t node = 0, sibling = 0; node < parents.size(); ++node) {
             const bool again = node > 0 && parents[node] == parents[node - 1];
             sibling = again ? sibling + 1 : 0;
             if (!context.wants_more(parents::depth_of(parents, parents[node]))) co_return;
-            const draft::at_node here(context, made, parents[node]);
+            const draft::at_node here(context, proposed, parents[node]);
             const auto rows = co_await state.cache.ask(context.prefix().tokens(), 1);
-            if (draft::draw_next(TokenSelector{}, rows[0], context, made, state.spare, parents[node], sibling) ==
+            if (draft::draw_next(TokenSelector{}, rows[0], context, proposed, state.spare, parents[node], sibling) ==
                 no_token) {
                 co_return;
             }

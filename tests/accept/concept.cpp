@@ -114,10 +114,11 @@ BOOST_AUTO_TEST_CASE(the_smallest_criterion_decodes) {
     decode::options chosen;
     chosen.sampling.temperature.value = 0;
     chosen.stop.max_tokens = 40;
-    const auto made = decode::generate(speculate(target, target, policy::fixed_length{3}, matching{}), prompt, chosen);
-    BOOST_TEST(made.tokens == decode::generate(plain(target), prompt, chosen).tokens);
-    BOOST_TEST(made.counts.acceptance() == 1.0);
-    BOOST_TEST(made.counts.rounds() == 10u);
+    const auto decoded =
+        decode::generate(speculate(target, target, policy::fixed_length{3}, matching{}), prompt, chosen);
+    BOOST_TEST(decoded.tokens == decode::generate(plain(target), prompt, chosen).tokens);
+    BOOST_TEST(decoded.counts.acceptance() == 1.0);
+    BOOST_TEST(decoded.counts.rounds() == 10u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -128,9 +128,9 @@ BOOST_AUTO_TEST_CASE(a_near_draft_model_agrees_at_least_as_often_as_promised) {
         decode::options chosen;
         chosen.seed = seed;
         chosen.stop.max_tokens = 100;
-        const auto made = decode::generate(scheme, prompt, chosen);
-        drafted += made.counts.stages[0].drafted;
-        accepted += made.counts.stages[0].accepted;
+        const auto decoded = decode::generate(scheme, prompt, chosen);
+        drafted += decoded.counts.stages[0].drafted;
+        accepted += decoded.counts.stages[0].accepted;
     }
     // Logits within 0.3 of each other: the total variation of the rows is below tanh(0.3 / 2) < 0.149.
     const double promised = (1 - 0.149) / (1 + 0.149);

@@ -50,18 +50,18 @@ bool is_on(std::size_t combination, std::size_t transform) {
 }
 
 transform::settings settings_of(std::size_t combination, std::size_t vocabulary) {
-    transform::settings made;
-    made.temperature.value = std::array{1.0f, 0.7f, 1.3f}[combination >> switches];
-    if (is_on(combination, 0)) made.top_k.k = (vocabulary + 1) / 2;
-    if (is_on(combination, 1)) made.top_p.p = 0.8f;
-    if (is_on(combination, 2)) made.min_p.p = 0.15f;
-    if (is_on(combination, 3)) made.penalties.repetition = 1.3f;
-    if (is_on(combination, 4)) made.penalties.presence = 0.4f;
-    if (is_on(combination, 5)) made.penalties.frequency = 0.3f;
+    transform::settings chosen;
+    chosen.temperature.value = std::array{1.0f, 0.7f, 1.3f}[combination >> switches];
+    if (is_on(combination, 0)) chosen.top_k.k = (vocabulary + 1) / 2;
+    if (is_on(combination, 1)) chosen.top_p.p = 0.8f;
+    if (is_on(combination, 2)) chosen.min_p.p = 0.15f;
+    if (is_on(combination, 3)) chosen.penalties.repetition = 1.3f;
+    if (is_on(combination, 4)) chosen.penalties.presence = 0.4f;
+    if (is_on(combination, 5)) chosen.penalties.frequency = 0.3f;
     if (is_on(combination, 6)) {
-        made.bias.added = {{0, 0.9f}, {static_cast<token>(vocabulary) - 1, vocabulary > 3 ? -INFINITY : -0.7f}};
+        chosen.bias.added = {{0, 0.9f}, {static_cast<token>(vocabulary) - 1, vocabulary > 3 ? -INFINITY : -0.7f}};
     }
-    return made;
+    return chosen;
 }
 
 decode::options options_of(std::size_t combination, const sizes& of) {

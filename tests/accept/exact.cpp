@@ -70,10 +70,10 @@ BOOST_AUTO_TEST_CASE(a_draft_that_agrees_is_accepted_whole) {
     const auto target = testing::hashed_model(5, 1);
     const auto scheme = speculate(target, target, policy::fixed_length{3}, accept::exact{});
     const std::vector<token> prompt{0};
-    const auto made = decode::generate(scheme, prompt, greedy(16));
-    BOOST_TEST(made.counts.acceptance() == 1.0);
-    BOOST_TEST(made.counts.accepted_length() == 4.0);
-    BOOST_TEST(made.counts.count(origin::bonus) == 4u);
+    const auto decoded = decode::generate(scheme, prompt, greedy(16));
+    BOOST_TEST(decoded.counts.acceptance() == 1.0);
+    BOOST_TEST(decoded.counts.accepted_length() == 4.0);
+    BOOST_TEST(decoded.counts.count(origin::bonus) == 4u);
 }
 
 BOOST_AUTO_TEST_CASE(any_other_temperature_is_refused_with_its_value) {

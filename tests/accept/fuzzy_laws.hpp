@@ -224,8 +224,8 @@ void check_keeps_everything(const Criterion& criterion) {
         const auto found =
             testing::explain(expected, testing::text_distribution_of(scheme, prompt, sampling(length + 1)), exactly);
         BOOST_TEST(found.equal, found);
-        const auto made = decode::generate<any_guarantee>(scheme, prompt, sampling(40));
-        BOOST_TEST(made.counts.acceptance() == 1.0);
+        const auto decoded = decode::generate<any_guarantee>(scheme, prompt, sampling(40));
+        BOOST_TEST(decoded.counts.acceptance() == 1.0);
     }
 }
 

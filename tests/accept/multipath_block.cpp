@@ -169,26 +169,26 @@ BOOST_AUTO_TEST_CASE(at_temperature_0_it_is_greedy_on_any_tree) {
     std::size_t accepted = 0;
     for (token first = 0; first < 8; ++first) {
         const std::vector<token> prompt{first, 1};
-        const auto made = decode::generate(scheme, prompt, options);
-        BOOST_TEST(made.tokens == decode::generate(plain(target), prompt, options).tokens,
+        const auto decoded = decode::generate(scheme, prompt, options);
+        BOOST_TEST(decoded.tokens == decode::generate(plain(target), prompt, options).tokens,
                    boost::test_tools::per_element());
-        accepted += made.counts.stages.back().accepted;
+        accepted += decoded.counts.stages.back().accepted;
     }
     BOOST_TEST(accepted > 8 * 60 / 3);
 }
 
 BOOST_AUTO_TEST_CASE(a_row_without_numbers_ends_the_path_there) {
-    proposal<distribution> made;
+    proposal<distribution> proposed;
     const auto row = distribution::weighted({1, 1, 1});
-    made.push(0, row, after_prefix);
-    made.push(0, row, after_prefix);
-    made.push(1, row, 0);
-    made.push(2, row, 1);
+    proposed.push(0, row, after_prefix);
+    proposed.push(0, row, after_prefix);
+    proposed.push(1, row, 0);
+    proposed.push(2, row, 1);
     const std::vector<float> even{0, 0, 0}, bad{0, NAN, 0};
     prefix before(std::vector<token>{0});
     const auto judged = [&](const std::vector<std::vector<float>>& rows) {
         random::philox_chooser chooser(1);
-        return accept::walk(accept::multipath_block{}, made, rows, transform::pipeline({}, 3), before, chooser, 0);
+        return accept::walk(accept::multipath_block{}, proposed, rows, transform::pipeline({}, 3), before, chooser, 0);
     };
     BOOST_TEST(
         (judged({even, bad, bad, even, even}) == verdict{.drafted = 4, .accepted = 1, .next = no_token, .path = {0}}));
@@ -198,18 +198,19 @@ BOOST_AUTO_TEST_CASE(a_row_without_numbers_ends_the_path_there) {
 }
 
 BOOST_AUTO_TEST_CASE(at_temperature_0_a_row_without_numbers_ends_the_path_there) {
-    proposal<distribution> made;  // children are the best, the second, ...: not of one row
-    made.push(1, distribution::point(1, 3), after_prefix);
-    made.push(0, distribution::point(0, 3), after_prefix);
-    made.push(2, distribution::point(2, 3), 0);
-    made.push(0, distribution::point(0, 3), 0);
+    proposal<distribution> proposed;  // children are the best, the second, ...: not of one row
+    proposed.push(1, distribution::point(1, 3), after_prefix);
+    proposed.push(0, distribution::point(0, 3), after_prefix);
+    proposed.push(2, distribution::point(2, 3), 0);
+    proposed.push(0, distribution::point(0, 3), 0);
     const std::vector<float> best{0, 1, 0}, bad{0, NAN, 0};
     transform::settings greedy;
     greedy.temperature.value = 0;
     prefix before(std::vector<token>{0});
     const auto judged = [&](const std::vector<std::vector<float>>& rows) {
         random::philox_chooser chooser(1);
-        return accept::walk(accept::multipath_block{}, made, rows, transform::pipeline(greedy, 3), before, chooser, 0);
+        return accept::walk(accept::multipath_block{}, proposed, rows, transform::pipeline(greedy, 3), before, chooser,
+                            0);
     };
     BOOST_TEST((judged({bad, best, best, best, best}) == verdict{.drafted = 4, .next = no_token}));
     BOOST_TEST(
@@ -219,9 +220,9 @@ BOOST_AUTO_TEST_CASE(at_temperature_0_a_row_without_numbers_ends_the_path_there)
 BOOST_AUTO_TEST_CASE(what_was_judged_before_is_forgotten) {
     const auto row = distribution::weighted({1, 2, 3});
     const auto tree = [&](const std::vector<std::int32_t>& parents) {
-        proposal<distribution> made;
-        for (std::size_t i = 0; i < parents.size(); ++i) made.push(static_cast<token>(i % 3), row, parents[i]);
-        return made;
+        proposal<distribution> proposed;
+        for (std::size_t i = 0; i < parents.size(); ++i) proposed.push(static_cast<token>(i % 3), row, parents[i]);
+        return proposed;
     };
     const auto one = tree({-1, -1, 0, 1}), other = tree({-1, 0, 1, -1});
     const std::vector<std::vector<float>> rows{{0, 0, 1}, {0, 1, 0}, {1, 0, 0}, {0, 1, 1}, {0, 0, 0}};
@@ -229,11 +230,11 @@ BOOST_AUTO_TEST_CASE(what_was_judged_before_is_forgotten) {
     prefix before(std::vector<token>{0});
     accept::walk_storage<transform::pipeline, accept::multipath_block> kept;
     for (std::uint64_t seed = 0; seed < 50; ++seed) {
-        for (const auto* made : {&one, &other}) {
+        for (const auto* each : {&one, &other}) {
             random::philox_chooser chooser(seed);
-            const verdict fresh = accept::walk(accept::multipath_block{}, *made, rows, transform, before, chooser, 0);
+            const verdict fresh = accept::walk(accept::multipath_block{}, *each, rows, transform, before, chooser, 0);
             verdict again;
-            accept::walk(accept::multipath_block{}, *made, rows, transform, before, chooser, 0, kept, again);
+            accept::walk(accept::multipath_block{}, *each, rows, transform, before, chooser, 0, kept, again);
             BOOST_TEST((again == fresh));
         }
     }
@@ -241,20 +242,20 @@ BOOST_AUTO_TEST_CASE(what_was_judged_before_is_forgotten) {
 
 BOOST_AUTO_TEST_CASE(what_was_picked_from_other_rows_before_is_forgotten) {
     const auto tree = [](const distribution& row) {
-        proposal<distribution> made;
+        proposal<distribution> proposed;
         for (const auto& [t, parent] : {std::pair{0, -1}, {2, -1}, {1, 0}, {2, 0}, {0, 1}, {1, 1}}) {
-            made.push(t, row, parent);
+            proposed.push(t, row, parent);
         }
-        return made;
+        return proposed;
     };
     const auto one = tree(distribution::weighted({1, 2, 3})), other = tree(distribution::weighted({5, 1, 1}));
     const std::vector<std::vector<float>> rows(7, {0, 0, 1});
     const transform::pipeline transform({}, 3);
     prefix before(std::vector<token>{0});
     accept::greatest_path_storage kept, fresh;
-    const auto chances = [&](const proposal<distribution>& made, accept::greatest_path_storage& storage) {
+    const auto chances = [&](const proposal<distribution>& proposed, accept::greatest_path_storage& storage) {
         const std::vector<distribution> targets(7, transform(rows[0], before));
-        const accept::picked_path path(targets, made, storage);
+        const accept::picked_path path(targets, proposed, storage);
         BOOST_TEST_REQUIRE(path.size() == 2u);
         return storage.rows[1].chances;
     };
@@ -264,14 +265,14 @@ BOOST_AUTO_TEST_CASE(what_was_picked_from_other_rows_before_is_forgotten) {
 
 BOOST_AUTO_TEST_CASE(siblings_that_are_certain_and_differ_are_refused_where_the_target_is_not) {
     for (const token second : {0, 1}) {
-        proposal<distribution> made;
-        made.push(0, distribution::point(0, 3), after_prefix);
-        made.push(second, distribution::point(second, 3), after_prefix);
+        proposal<distribution> proposed;
+        proposed.push(0, distribution::point(0, 3), after_prefix);
+        proposed.push(second, distribution::point(second, 3), after_prefix);
         const std::vector<std::vector<float>> rows(3, {0, 0, 0});
         prefix before(std::vector<token>{0});
         random::philox_chooser chooser(1);
         const auto walk = [&] {
-            accept::walk(accept::multipath_block{}, made, rows, transform::pipeline({}, 3), before, chooser, 0);
+            accept::walk(accept::multipath_block{}, proposed, rows, transform::pipeline({}, 3), before, chooser, 0);
         };
         if (second == 0) {
             BOOST_CHECK_NO_THROW(walk());

@@ -84,10 +84,10 @@ using candidates = std::map<std::set<token>, double>;
 
 /// The law of which tokens are among so many draws.
 candidates drawn(const std::vector<double>& draft, std::size_t draws, bool replacement) {
-    candidates made{{{}, 1.0}};
+    candidates found{{{}, 1.0}};
     for (; draws > 0; --draws) {
         candidates next;
-        for (const auto& [set, probability] : made) {
+        for (const auto& [set, probability] : found) {
             double left = 0;
             for (token t = 0; t < 3; ++t)
                 left += replacement || !set.contains(t) ? draft[static_cast<std::size_t>(t)] : 0;
@@ -99,9 +99,9 @@ candidates drawn(const std::vector<double>& draft, std::size_t draws, bool repla
                 next[more] += probability * draft[static_cast<std::size_t>(t)] / left;
             }
         }
-        made = next;
+        found = next;
     }
-    return made;
+    return found;
 }
 
 /// Of all couplings of the candidates with a token of the target, the largest probability that the token is one of

@@ -48,13 +48,13 @@ struct random_chain {
 
 /// Two paths of two nodes each: 3 then 4, and 1 then 2 or 0.
 inline proposal<point_mass> two_paths() {
-    proposal<point_mass> made;
-    made.push(3, after_prefix);
-    made.push(1, after_prefix);
-    made.push(4, 0);
-    made.push(2, 1);
-    made.push(0, 1);
-    return made;
+    proposal<point_mass> proposed;
+    proposed.push(3, after_prefix);
+    proposed.push(1, after_prefix);
+    proposed.push(4, 0);
+    proposed.push(2, 1);
+    proposed.push(0, 1);
+    return proposed;
 }
 
 }  // namespace augur::testing

@@ -278,18 +278,18 @@ struct rejects : random::philox_chooser {
 template <class Criterion>
 double passes_of(const Criterion& criterion, std::size_t siblings) {
     std::size_t looks = 0;
-    proposal<counted_row> made;
+    proposal<counted_row> proposed;
     std::vector<float> logits(vocabulary), drafts(vocabulary);
     for (std::size_t i = 0; i < vocabulary; ++i) logits[i] = static_cast<float>(i % 7), drafts[i] = 1;
     for (std::size_t i = 0; i < siblings; ++i) {
-        made.push(static_cast<token>(7 * i), {distribution::weighted(drafts), &looks}, after_prefix);
+        proposed.push(static_cast<token>(7 * i), {distribution::weighted(drafts), &looks}, after_prefix);
         drafts[7 * i] = 0;
     }
     const std::vector<std::vector<float>> rows(siblings + 1, logits);
     prefix before(std::vector<token>{1});
     rejects chooser(1);
     const verdict decided =
-        accept::walk(criterion, made, rows, transform::pipeline({}, vocabulary), before, chooser, 0);
+        accept::walk(criterion, proposed, rows, transform::pipeline({}, vocabulary), before, chooser, 0);
     BOOST_TEST(decided.accepted == 0u);
     return static_cast<double>(looks) / static_cast<double>(vocabulary);
 }

@@ -74,17 +74,17 @@ void is_judged_as_by_block() {
     std::mt19937 random(1);
     std::size_t accepted = 0, rejected = 0;
     for (std::size_t i = 0; i < 2000; ++i) {
-        const testing::random_chain<DraftDistribution> made(random, 4);
+        const testing::random_chain<DraftDistribution> chain(random, 4);
         const transform::pipeline transform({.penalties = {1, 0.5f, 0}}, 4);
         prefix before(std::vector<token>{0, 1});
         random::philox_chooser chooser(random());
         const auto by = [&](const auto& criterion) {
-            return accept::walk(criterion, made.proposed, made.rows, transform, before, chooser, i);
+            return accept::walk(criterion, chain.proposed, chain.rows, transform, before, chooser, i);
         };
         const verdict got = by(accept::traversal{});
         BOOST_TEST((got == by(accept::block{})));
         accepted += got.accepted;
-        rejected += made.proposed.size() - got.accepted;
+        rejected += chain.proposed.size() - got.accepted;
     }
     BOOST_TEST(accepted > 400u);
     BOOST_TEST(rejected > 400u);
@@ -207,15 +207,15 @@ BOOST_AUTO_TEST_CASE(where_rounding_leaves_nothing_over_the_target_is_drawn_from
     const std::vector<float> logits{-INFINITY, 1, 0};
     distribution row;
     transform::pipeline({}, 3).apply(logits, prefix{}, row);
-    proposal<distribution> made;
-    made.push(1, row, after_prefix);
-    made.push(2, row, after_prefix);
+    proposal<distribution> proposed;
+    proposed.push(1, row, after_prefix);
+    proposed.push(2, row, after_prefix);
     prefix before(std::vector<token>{0});
     for (std::uint64_t seed = 0; seed < 20; ++seed) {
         refuses chooser(seed);
         const std::vector<std::vector<float>> rows(3, logits);
         const verdict got =
-            accept::walk(accept::traversal{}, made, rows, transform::pipeline({}, 3), before, chooser, 0);
+            accept::walk(accept::traversal{}, proposed, rows, transform::pipeline({}, 3), before, chooser, 0);
         BOOST_TEST(got.path.empty());
         BOOST_TEST((got.next == 1 || got.next == 2));
     }

@@ -163,15 +163,15 @@ BOOST_AUTO_TEST_CASE(the_path_is_that_of_the_published_code) {
 }
 
 BOOST_AUTO_TEST_CASE(of_equally_long_paths_the_more_probable_wins_and_of_equal_ones_the_first) {
-    proposal<point_mass> made;
-    made.push(0, after_prefix);
-    made.push(1, after_prefix);
-    made.push(2, 0);
-    made.push(2, 1);
+    proposal<point_mass> proposed;
+    proposed.push(0, after_prefix);
+    proposed.push(1, after_prefix);
+    proposed.push(2, 0);
+    proposed.push(2, 1);
     const std::vector<float> even{0, 0, 0}, second{0, 1, 0};
     const typical rule;
-    BOOST_TEST((judged(rule, made, {second, even, even, even, even}, {}).path == std::vector<std::size_t>{1, 3}));
-    BOOST_TEST((judged(rule, made, {even, even, even, even, even}, {}).path == std::vector<std::size_t>{0, 2}));
+    BOOST_TEST((judged(rule, proposed, {second, even, even, even, even}, {}).path == std::vector<std::size_t>{1, 3}));
+    BOOST_TEST((judged(rule, proposed, {even, even, even, even, even}, {}).path == std::vector<std::size_t>{0, 2}));
     // The first is that of the eldest children, however nodes are numbered.
     proposal<point_mass> late;
     late.push(0, after_prefix);
@@ -185,7 +185,7 @@ BOOST_AUTO_TEST_CASE(of_equally_long_paths_the_more_probable_wins_and_of_equal_o
     BOOST_TEST((judged(rule, deeper, std::vector(7, even), {}).path == std::vector<std::size_t>{0, 3, 5}));
     // A longer path wins, however improbable.
     const std::vector<float> never{0, 9, -9};
-    BOOST_TEST((judged(rule, made, {second, even, never, even, even}, {}).path == std::vector<std::size_t>{0, 2}));
+    BOOST_TEST((judged(rule, proposed, {second, even, never, even, even}, {}).path == std::vector<std::size_t>{0, 2}));
 }
 
 /// Every text of a round over a tree: of each token, its probability against the bound.
@@ -282,8 +282,8 @@ BOOST_AUTO_TEST_CASE(greedy_at_temperature_zero) {
     const auto greedy = decode::generate(plain(target), prompt, chosen).tokens;
     for (const typical& rule : {typical{}, typical{{.epsilon = 1, .delta = 1, .next = typical_next::drawn}}}) {
         const auto chains = speculate(small, target, policy::fixed_length{3}, rule);
-        const auto made = decode::generate<any_guarantee>(chains, prompt, chosen);
-        BOOST_TEST(made.tokens == greedy);
+        const auto decoded = decode::generate<any_guarantee>(chains, prompt, chosen);
+        BOOST_TEST(decoded.tokens == greedy);
         const auto trees = speculate(testing::bush<draft::argmax>{small}, target, policy::fixed_length{4}, rule);
         BOOST_TEST(decode::generate<any_guarantee>(trees, prompt, chosen).tokens == greedy);
         const policy::tree_static two_paths(topology{-1, -1, 0, 1});
@@ -295,14 +295,14 @@ BOOST_AUTO_TEST_CASE(greedy_at_temperature_zero) {
 }
 
 BOOST_AUTO_TEST_CASE(a_row_without_numbers_ends_the_path_there) {
-    proposal<point_mass> made;
-    made.push(0, after_prefix);
-    made.push(1, 0);
+    proposal<point_mass> proposed;
+    proposed.push(0, after_prefix);
+    proposed.push(1, 0);
     const std::vector<float> even{0, 0, 0}, bad{0, NAN, 0};
     BOOST_TEST(
-        (judged(typical{}, made, {even, bad, even}, {}) == verdict{.drafted = 2, .accepted = 1, .next = no_token}));
+        (judged(typical{}, proposed, {even, bad, even}, {}) == verdict{.drafted = 2, .accepted = 1, .next = no_token}));
     BOOST_TEST(
-        (judged(typical{}, made, {bad, even, even}, {}) == verdict{.drafted = 2, .accepted = 0, .next = no_token}));
+        (judged(typical{}, proposed, {bad, even, even}, {}) == verdict{.drafted = 2, .accepted = 0, .next = no_token}));
 }
 
 BOOST_AUTO_TEST_CASE(a_lossless_stage_above_it_is_lossless) {

@@ -40,9 +40,9 @@ struct wanted_rows {
 };
 
 proposal<point_mass> drafted(const std::vector<token>& tokens) {
-    proposal<point_mass> made;
-    for (token t : tokens) made.push(t);
-    return made;
+    proposal<point_mass> proposed;
+    for (token t : tokens) proposed.push(t);
+    return proposed;
 }
 
 struct fixture {
@@ -157,22 +157,22 @@ void check_chains(const Criterion& criterion, float temperature) {
     std::size_t accepted = 0, rejected = 0;
     for (std::size_t i = 0; i < 1000; ++i) {
         const std::size_t vocabulary = 2 + random() % 5;
-        const random_chain<DraftDistribution> made(random, vocabulary);
+        const random_chain<DraftDistribution> round(random, vocabulary);
         transform::settings settings{.temperature = {temperature}};
         settings.penalties.presence = 0.5f;
         const transform::pipeline transform(settings, vocabulary);
         prefix before(std::vector<token>{0, 1});
         random::philox_chooser chooser(random());
-        const verdict chain = accept::walk(criterion, made.proposed, made.rows, transform, before, chooser, i);
-        const chain_as_tree tree(made.proposed);
-        const verdict got = accept::walk(criterion, tree, made.rows, transform, before, chooser, i);
+        const verdict chain = accept::walk(criterion, round.proposed, round.rows, transform, before, chooser, i);
+        const chain_as_tree tree(round.proposed);
+        const verdict got = accept::walk(criterion, tree, round.rows, transform, before, chooser, i);
         BOOST_TEST(chain.path.empty());
         BOOST_TEST(got.accepted == chain.accepted);
         BOOST_TEST(got.next == chain.next);
         BOOST_TEST((got.invalid_row() || got.next_origin() == chain.next_origin()));
         for (std::size_t node = 0; node < got.accepted; ++node) BOOST_TEST(got.node(node) == chain.node(node));
         accepted += got.accepted;
-        rejected += got.accepted < made.proposed.size() ? 1 : 0;
+        rejected += got.accepted < round.proposed.size() ? 1 : 0;
     }
     BOOST_TEST(accepted > 100u);
     BOOST_TEST(rejected > 100u);
@@ -317,12 +317,12 @@ BOOST_FIXTURE_TEST_CASE(in_a_tree_too_a_row_without_numbers_ends_the_walk_there,
 BOOST_FIXTURE_TEST_CASE(each_path_has_its_own_history, fixture) {
     settings.penalties.presence = 100;
     greedy = transform::pipeline(settings, 5);
-    proposal<point_mass> made;
-    made.push(3, after_prefix);
-    made.push(4, after_prefix);
-    made.push(3, 1);  // new on this path
+    proposal<point_mass> proposed;
+    proposed.push(3, after_prefix);
+    proposed.push(4, after_prefix);
+    proposed.push(3, 1);  // new on this path
     const wanted_rows target(5, {4, 4, 3, 0});
-    const verdict ruled = accept::walk(accept::exact{}, made, target.rows, greedy, before, chooser, 0);
+    const verdict ruled = accept::walk(accept::exact{}, proposed, target.rows, greedy, before, chooser, 0);
     BOOST_TEST(ruled.path == (std::vector<std::size_t>{1, 2}), boost::test_tools::per_element());
     BOOST_TEST(!before.counts().contains(3));
 }
@@ -454,17 +454,17 @@ BOOST_AUTO_TEST_CASE(every_node_and_sibling_of_a_tree_has_random_numbers_of_its_
     std::mt19937 random(3);
     std::size_t names = 0;
     for (std::size_t i = 0; i < 200; ++i) {
-        proposal<point_mass> made;
+        proposal<point_mass> proposed;
         for (std::size_t node = 0, nodes = 1 + random() % 20; node < nodes; ++node) {
-            made.push(static_cast<token>(random() % 5), static_cast<std::int32_t>(random() % (node + 1)) - 1);
+            proposed.push(static_cast<token>(random() % 5), static_cast<std::int32_t>(random() % (node + 1)) - 1);
         }
-        const std::vector<std::vector<float>> rows(made.size() + 1, std::vector<float>(5, 0.0f));
+        const std::vector<std::vector<float>> rows(proposed.size() + 1, std::vector<float>(5, 0.0f));
         testing::named_once chooser{random::philox_chooser(i)};  // refuses a second question
         prefix before(std::vector<token>{0});
         std::vector<token> wanted;
-        accept::walk(asks_everything{0, &wanted}, made, rows, transform::pipeline({}, 5), before, chooser, 0);
+        accept::walk(asks_everything{0, &wanted}, proposed, rows, transform::pipeline({}, 5), before, chooser, 0);
         names += chooser.names();
-        BOOST_TEST(chooser.names() == 2 * made.size());
+        BOOST_TEST(chooser.names() == 2 * proposed.size());
     }
     BOOST_TEST(names > 1000u);
 }
@@ -487,12 +487,12 @@ BOOST_AUTO_TEST_CASE(one_race_serves_all_siblings_of_a_position) {
     for (std::uint64_t seed = 0; seed < 20; ++seed) {
         std::size_t asked = 0;
         counted chooser{random::philox_chooser(seed), &asked};
-        proposal<point_mass> made;
-        for (token t = 0; t < 4; ++t) made.push(t, after_prefix);
+        proposal<point_mass> proposed;
+        for (token t = 0; t < 4; ++t) proposed.push(t, after_prefix);
         prefix before(std::vector<token>{0});
         const std::vector<std::vector<float>> rows(5, std::vector<float>(5, 0.0f));
         const verdict ruled =
-            accept::walk(accept::coupled{}, made, rows, transform::pipeline({}, 5), before, chooser, 0);
+            accept::walk(accept::coupled{}, proposed, rows, transform::pipeline({}, 5), before, chooser, 0);
         BOOST_TEST(asked == 1 + ruled.accepted);  // one for each position
         younger += ruled.path.empty() || ruled.path[0] > 0 ? 1 : 0;
     }

@@ -49,21 +49,21 @@ std::size_t certain(const std::string& text, const strings& stops) {
 
 /// Pushes the pieces; after each the released text is exactly what is certain.
 outcome stream(const std::vector<std::string_view>& pieces, const strings& stops) {
-    text_stream made(stops);
+    text_stream out(stops);
     std::string released;
     bool stopped = false;
     for (const std::string_view piece : pieces) {
-        stopped = made.push(piece);
-        released += made.release();
+        stopped = out.push(piece);
+        released += out.release();
         if (stopped) break;
-        BOOST_TEST(released == made.text().substr(0, certain(made.text(), stops)));
-        BOOST_TEST(made.release() == "");
+        BOOST_TEST(released == out.text().substr(0, certain(out.text(), stops)));
+        BOOST_TEST(out.release() == "");
     }
-    BOOST_TEST(stopped == !made.matched().empty());
-    made.finish();
-    released += made.release();
-    BOOST_TEST(released == made.text());
-    return {made.text(), std::string(made.matched())};
+    BOOST_TEST(stopped == !out.matched().empty());
+    out.finish();
+    released += out.release();
+    BOOST_TEST(released == out.text());
+    return {out.text(), std::string(out.matched())};
 }
 
 /// The pieces between the set bits of `cuts`.
@@ -114,9 +114,9 @@ BOOST_AUTO_TEST_CASE(how_the_bytes_are_cut_does_not_matter) {
         BOOST_TEST_CONTEXT(given.text) {
             const outcome expected = literal(given.text, given.stops);
             for (std::size_t cuts = 0; cuts < std::size_t{1} << (given.bytes.size() - 1); ++cuts) {
-                const outcome made = stream(cut(given.bytes, cuts), given.stops);
-                BOOST_TEST(made.text == expected.text);
-                BOOST_TEST(made.matched == expected.matched);
+                const outcome streamed = stream(cut(given.bytes, cuts), given.stops);
+                BOOST_TEST(streamed.text == expected.text);
+                BOOST_TEST(streamed.matched == expected.matched);
             }
         }
     }
@@ -125,9 +125,9 @@ BOOST_AUTO_TEST_CASE(how_the_bytes_are_cut_does_not_matter) {
 BOOST_AUTO_TEST_CASE(stop_strings_that_repeat_themselves_are_found) {
     std::mt19937 random(5);
     const auto word = [&](std::size_t length) {
-        std::string made;
-        while (made.size() < length) made += random() % 5 == 0 ? 'b' : 'a';
-        return made;
+        std::string letters;
+        while (letters.size() < length) letters += random() % 5 == 0 ? 'b' : 'a';
+        return letters;
     };
     for (std::size_t i = 0; i < 400; ++i) {
         const std::string text = word(60);
@@ -139,24 +139,24 @@ BOOST_AUTO_TEST_CASE(stop_strings_that_repeat_themselves_are_found) {
 
 BOOST_AUTO_TEST_CASE(a_long_stop_string_is_found_behind_what_nearly_was_one) {
     const std::string many(5000, 'a');
-    text_stream made({many + "b", "c" + many});
-    for (std::size_t i = 0; i < 6000; ++i) BOOST_TEST_REQUIRE(!made.push("a"));
-    BOOST_TEST(made.release().size() == 1000u);
-    BOOST_TEST(!made.push("c"));
-    BOOST_TEST(made.release().size() == 5000u);
-    for (std::size_t i = 0; i < 4999; ++i) BOOST_TEST_REQUIRE(!made.push("a"));
-    BOOST_TEST(made.push("a"));
-    BOOST_TEST(made.text().size() == 6000u);
-    BOOST_TEST(made.matched() == "c" + many);
+    text_stream stream({many + "b", "c" + many});
+    for (std::size_t i = 0; i < 6000; ++i) BOOST_TEST_REQUIRE(!stream.push("a"));
+    BOOST_TEST(stream.release().size() == 1000u);
+    BOOST_TEST(!stream.push("c"));
+    BOOST_TEST(stream.release().size() == 5000u);
+    for (std::size_t i = 0; i < 4999; ++i) BOOST_TEST_REQUIRE(!stream.push("a"));
+    BOOST_TEST(stream.push("a"));
+    BOOST_TEST(stream.text().size() == 6000u);
+    BOOST_TEST(stream.matched() == "c" + many);
 }
 
 BOOST_AUTO_TEST_CASE(nor_do_they_for_every_short_text_and_pair_of_stop_strings) {
     const strings alphabet = {"a", "b", "\xC3\xA4"};
     std::mt19937 random(1);
     const auto word = [&](std::size_t longest) {
-        std::string made;
-        for (std::size_t n = 1 + random() % longest; n > 0; --n) made += alphabet[random() % 3];
-        return made;
+        std::string letters;
+        for (std::size_t n = 1 + random() % longest; n > 0; --n) letters += alphabet[random() % 3];
+        return letters;
     };
     for (std::size_t i = 0; i < 1500; ++i) {
         const std::string text = word(20);
@@ -167,54 +167,54 @@ BOOST_AUTO_TEST_CASE(nor_do_they_for_every_short_text_and_pair_of_stop_strings) 
 }
 
 BOOST_AUTO_TEST_CASE(the_stop_string_that_is_complete_first_ends_the_text) {
-    text_stream made({"world", "lo"});
-    BOOST_TEST(made.push("hello world"));
-    BOOST_TEST(made.text() == "hel");
-    BOOST_TEST(made.matched() == "lo");
-    BOOST_TEST(made.release() == "hel");
-    BOOST_TEST(made.release() == "");
+    text_stream stream({"world", "lo"});
+    BOOST_TEST(stream.push("hello world"));
+    BOOST_TEST(stream.text() == "hel");
+    BOOST_TEST(stream.matched() == "lo");
+    BOOST_TEST(stream.release() == "hel");
+    BOOST_TEST(stream.release() == "");
 }
 
 BOOST_AUTO_TEST_CASE(what_may_become_a_stop_string_is_held_back_until_it_does_not) {
-    text_stream made({"stop!"});
-    BOOST_TEST(!made.push("non-stop"));
-    BOOST_TEST(made.release() == "non-");
-    BOOST_TEST(made.text() == "non-stop");
-    BOOST_TEST(!made.push("s"));
-    BOOST_TEST(made.release() == "stop");
-    BOOST_TEST(!made.push("top"));
-    BOOST_TEST(made.release() == "");
-    made.finish();
-    BOOST_TEST(made.release() == "stop");
-    BOOST_TEST(made.matched() == "");
+    text_stream stream({"stop!"});
+    BOOST_TEST(!stream.push("non-stop"));
+    BOOST_TEST(stream.release() == "non-");
+    BOOST_TEST(stream.text() == "non-stop");
+    BOOST_TEST(!stream.push("s"));
+    BOOST_TEST(stream.release() == "stop");
+    BOOST_TEST(!stream.push("top"));
+    BOOST_TEST(stream.release() == "");
+    stream.finish();
+    BOOST_TEST(stream.release() == "stop");
+    BOOST_TEST(stream.matched() == "");
 }
 
 BOOST_AUTO_TEST_CASE(half_a_code_point_is_no_text_until_the_end) {
-    text_stream made;
-    BOOST_TEST(!made.push("a\xE2\x82"));
-    BOOST_TEST(made.text() == "a");
-    text_stream other = made;
-    BOOST_TEST(!made.push("\xAC"));
-    BOOST_TEST(made.text() == "a€");
+    text_stream stream;
+    BOOST_TEST(!stream.push("a\xE2\x82"));
+    BOOST_TEST(stream.text() == "a");
+    text_stream other = stream;
+    BOOST_TEST(!stream.push("\xAC"));
+    BOOST_TEST(stream.text() == "a€");
     other.finish();
     BOOST_TEST(other.text() == "a\uFFFD");
     BOOST_TEST(other.release() == "a\uFFFD");
 }
 
 BOOST_AUTO_TEST_CASE(bytes_that_never_ended_complete_no_stop_string) {
-    text_stream made({"\uFFFD"});
-    BOOST_TEST(!made.push("a\xE2"));
-    made.finish();
-    BOOST_TEST(made.text() == "a\uFFFD");
-    BOOST_TEST(made.matched() == "");
+    text_stream stream({"\uFFFD"});
+    BOOST_TEST(!stream.push("a\xE2"));
+    stream.finish();
+    BOOST_TEST(stream.text() == "a\uFFFD");
+    BOOST_TEST(stream.matched() == "");
 }
 
 BOOST_AUTO_TEST_CASE(nothing_in_nothing_out) {
-    text_stream made({"x"});
-    BOOST_TEST(!made.push(""));
-    BOOST_TEST(made.release() == "");
-    made.finish();
-    BOOST_TEST(made.text() == "");
+    text_stream stream({"x"});
+    BOOST_TEST(!stream.push(""));
+    BOOST_TEST(stream.release() == "");
+    stream.finish();
+    BOOST_TEST(stream.text() == "");
 }
 
 BOOST_AUTO_TEST_CASE(a_copy_is_on_its_own) {
@@ -229,7 +229,7 @@ BOOST_AUTO_TEST_CASE(a_copy_is_on_its_own) {
 BOOST_AUTO_TEST_CASE(stop_strings_that_cannot_be_looked_for_are_refused) {
     const auto refusal = [](const strings& stops) -> std::string {
         try {
-            const text_stream made(stops);
+            const text_stream stream(stops);
         } catch (const augur::error& e) {
             return e.what();
         }

@@ -22,8 +22,8 @@ struct mocks {
     function_model often{6, 1024, [this](std::span<const token> before, std::span<float> row) {
                              const auto& source = before.size() % 4 == 0 ? other : target;
                              auto sequence = source.make_sequence();
-                             const auto made = source.extend(sequence, before, 1);
-                             std::copy(made[0].begin(), made[0].end(), row.begin());
+                             const auto rows = source.extend(sequence, before, 1);
+                             std::copy(rows[0].begin(), rows[0].end(), row.begin());
                          }};
 };
 
@@ -103,9 +103,9 @@ BOOST_AUTO_TEST_CASE(invariant_18_full_acceptance_leaves_no_hole) {
     const llamas on_llamas;
     check_criteria(on_llamas, on_llamas.target);
     const auto all = speculate(on_llamas.target, on_llamas.target, policy::fixed_length{4}, accept::exact{});
-    const auto made = decode::generate(all, prompt, greedy(40));
-    BOOST_TEST(made.counts.acceptance() == 1.0);
-    BOOST_TEST(made.counts.rounds() == 8u);
+    const auto decoded = decode::generate(all, prompt, greedy(40));
+    BOOST_TEST(decoded.counts.acceptance() == 1.0);
+    BOOST_TEST(decoded.counts.rounds() == 8u);
 }
 
 // The draft was rewound by two tokens too many.
@@ -226,8 +226,8 @@ void check_short_context(const M& target, const M& drafting) {
     const auto expected = decode::generate(plain(target), prompt, greedy(30)).tokens;
     each_criterion([&](const auto& criterion) {
         const auto scheme = speculate(drafting, target, policy::fixed_length{4}, criterion);
-        const auto made = decode::generate(scheme, prompt, greedy(30));
-        BOOST_TEST(made.tokens == expected);
+        const auto decoded = decode::generate(scheme, prompt, greedy(30));
+        BOOST_TEST(decoded.tokens == expected);
         decode::session session(scheme, prompt, {.temperature = {0}}, {.max_tokens = 30}, random::philox_chooser(0));
         while (session.finished == finish_reason::running) {
             decode::step(scheme, session);

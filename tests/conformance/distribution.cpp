@@ -297,8 +297,8 @@ BOOST_AUTO_TEST_CASE(invariant_09_what_the_target_excludes_is_never_accepted) {
     const auto only_two = testing::markov_model({{0, 0, 1}, {0, 0.1, 0.9}, {0.1, 0.1, 0.8}});
     const auto says_two = [&](const auto& criterion, auto chooser, decode::options chosen) {
         const auto scheme = speculate(only_two, never_two, three, criterion);
-        const auto made = decode::generate_with(chooser, scheme, prompt, chosen).tokens;
-        return std::count(made.begin(), made.end(), 2) > 0;
+        const auto tokens = decode::generate_with(chooser, scheme, prompt, chosen).tokens;
+        return std::count(tokens.begin(), tokens.end(), 2) > 0;
     };
     each_selecting_criterion([&](const auto& criterion) {
         BOOST_TEST(!says_two(criterion, all_zeros{}, sampling(20)));
@@ -326,7 +326,7 @@ struct beam {
     const function_model* model;
 
     state_type make_state() const { return {}; }
-    void propose(state_type&, auto& context, proposal<DraftDistribution>& made) const {
+    void propose(state_type&, auto& context, proposal<DraftDistribution>& proposed) const {
         const auto known = context.prefix().tokens();
         std::vector<token> path(known.begin(), known.end());
         const distribution first = row_of(*model, path, {});
@@ -343,14 +343,14 @@ struct beam {
             best = {a, second};
             best_second = second.mode();
         }
-        if (context.wants_more(0)) push(made, best.first, first);
-        if (context.wants_more(1)) push(made, best_second, best.second);
+        if (context.wants_more(0)) push(proposed, best.first, first);
+        if (context.wants_more(1)) push(proposed, best_second, best.second);
     }
     void on_commit(state_type&, const prefix&) const {}
 
  private:
-    static void push(proposal<point_mass>& made, token id, const distribution&) { made.push(id); }
-    static void push(proposal<distribution>& made, token id, const distribution& row) { made.push(id, row); }
+    static void push(proposal<point_mass>& proposed, token id, const distribution&) { proposed.push(id); }
+    static void push(proposal<distribution>& proposed, token id, const distribution& row) { proposed.push(id, row); }
 };
 
 // The winner of a beam search was verified as if it had been sampled.
@@ -447,10 +447,10 @@ BOOST_AUTO_TEST_CASE(invariant_14_an_empty_residual_has_a_defined_answer) {
         if (before.size() == 12) logits[1] = NAN;
     });
     every_scheme(broken, broken, [&](const auto& scheme) {
-        const auto made = decode::generate(scheme, prompt, greedy(20));
-        BOOST_TEST(made.tokens.size() == 9u);  // tokens 0 and 2 end nothing, for nobody named them
-        BOOST_TEST((made.finish == finish_reason::invalid_logits));
-        BOOST_TEST(made.detail == "the target's logit of token 1 at position 12 is nan");
+        const auto decoded = decode::generate(scheme, prompt, greedy(20));
+        BOOST_TEST(decoded.tokens.size() == 9u);  // tokens 0 and 2 end nothing, for nobody named them
+        BOOST_TEST((decoded.finish == finish_reason::invalid_logits));
+        BOOST_TEST(decoded.detail == "the target's logit of token 1 at position 12 is nan");
     });
 }
 

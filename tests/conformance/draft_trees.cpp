@@ -41,12 +41,12 @@ struct top_children {
     std::vector<std::int32_t> parents;
 
     state_type make_state() const { return {model::cached_sequence<testing::function_model>(source)}; }
-    void propose(state_type& state, auto& context, proposal<point_mass>& made) const {
+    void propose(state_type& state, auto& context, proposal<point_mass>& proposed) const {
         for (std::size_t node = 0, sibling = 0; node < parents.size(); ++node) {
             sibling = node > 0 && parents[node] == parents[node - 1] ? sibling + 1 : 0;
-            const draft::at_node here(context, made, parents[node]);
+            const draft::at_node here(context, proposed, parents[node]);
             const auto rows = state.cache.score(context.prefix().tokens(), 1);
-            if (draft::draw_next(draft::argmax{}, rows[0], context, made, state.spare, parents[node], sibling) ==
+            if (draft::draw_next(draft::argmax{}, rows[0], context, proposed, state.spare, parents[node], sibling) ==
                 no_token) {
                 return;
             }
@@ -109,10 +109,10 @@ void check_typical(const accept::typical& rule, float temperature) {
     const auto plainly = decode::generate(plain(target), prompt, chosen).tokens;
     std::size_t accepted = 0;
     const auto check = [&](const auto& scheme) {
-        const auto made = decode::generate<any_guarantee>(scheme, prompt, chosen);
-        BOOST_TEST(made.tokens.size() == 12u);
-        BOOST_TEST((temperature > 0 || made.tokens == plainly));
-        accepted += made.counts.stages[0].accepted;
+        const auto decoded = decode::generate<any_guarantee>(scheme, prompt, chosen);
+        BOOST_TEST(decoded.tokens.size() == 12u);
+        BOOST_TEST((temperature > 0 || decoded.tokens == plainly));
+        accepted += decoded.counts.stages[0].accepted;
     };
     const draft::draft_model<const testing::function_model&, TokenSelector> chain(drafting);
     check(speculate(chain, target, policy::fixed_length{3}, rule));
@@ -147,17 +147,17 @@ BOOST_AUTO_TEST_CASE(invariant_62_sequences_of_a_batch_stand_where_they_like) {
     std::vector<pass<llama::sequence>> passes;
     for (std::size_t i = 0; i < 5; ++i)
         passes.push_back({.sequence = &batch[i], .tokens = std::span(texts[i]).last(1)});
-    std::vector<model::pass_rows<llama::host_model>> made(5);
-    model::run<llama::host_model>(model, passes, made);
+    std::vector<model::pass_rows<llama::host_model>> results(5);
+    model::run<llama::host_model>(model, passes, results);
     for (std::size_t i = 0; i < 5; ++i) {
         auto alone = model.make_sequence();
         const auto rows = model.extend(alone, texts[i], 1);
-        BOOST_TEST(std::vector<float>(made[i][0].begin(), made[i][0].end()) ==
+        BOOST_TEST(std::vector<float>(results[i][0].begin(), results[i][0].end()) ==
                        std::vector<float>(rows[0].begin(), rows[0].end()),
                    boost::test_tools::per_element());
     }
     passes[4].sequence = &batch[1];  // checked before the call
-    BOOST_CHECK_EXCEPTION((model::run<llama::host_model>(model, passes, made)), error, [](const error& e) {
+    BOOST_CHECK_EXCEPTION((model::run<llama::host_model>(model, passes, results)), error, [](const error& e) {
         return std::string(e.what()) == "run: the sequence of pass 4 is that of pass 1";
     });
     BOOST_TEST(model.length(batch[0]) == 1u);

@@ -19,8 +19,8 @@ std::vector<float> rows_in_steps(const M& model, std::span<const token> tokens, 
     auto sequence = model.make_sequence();
     std::vector<float> out;
     for (std::size_t at = 0; at < tokens.size(); at += rows) {
-        const auto made = model.extend(sequence, tokens.subspan(at, std::min(rows, tokens.size() - at)));
-        for (std::size_t i = 0; i < made.size(); ++i) out.insert(out.end(), made[i].begin(), made[i].end());
+        const auto got = model.extend(sequence, tokens.subspan(at, std::min(rows, tokens.size() - at)));
+        for (std::size_t i = 0; i < got.size(); ++i) out.insert(out.end(), got[i].begin(), got[i].end());
     }
     return out;
 }
@@ -40,11 +40,11 @@ struct regrouping : function_model {
     static constexpr bool bitwise_rows = false;
 
     auto extend(sequence_type& sequence, std::span<const token> tokens) const {
-        const auto made = function_model::extend(sequence, tokens);
+        const auto rows = function_model::extend(sequence, tokens);
         if (tokens.size() > 1) {
             for (float& logit : sequence.rows) logit *= 1 + 1e-6f;
         }
-        return made;
+        return rows;
     }
 };
 

@@ -124,8 +124,8 @@ BOOST_AUTO_TEST_CASE(invariant_36_masks_are_asked_at_every_position) {
              committed = session.committed.generated().size()) {
             decode::step(scheme, session);
         }
-        const auto made = session.committed.generated();
-        return std::vector<token>(made.begin(), made.end());
+        const auto tokens = session.committed.generated();
+        return std::vector<token>(tokens.begin(), tokens.end());
     });
     BOOST_TEST(total_variation(text_distribution_of(testing::plain_sampling(target), prompt, chosen), wrong) > clearly);
     // At the nodes of trees: each has the history of its own path.
@@ -219,14 +219,14 @@ BOOST_AUTO_TEST_CASE(invariant_40_log_probabilities_are_the_targets) {
         each_scheme<std::remove_cvref_t<decltype(criterion)>>(drafting, target, [&](const auto& scheme) {
             auto chosen = greedy(12);
             chosen.log_probabilities = true;
-            const auto made = decode::generate(scheme, prompt, chosen);
-            BOOST_REQUIRE(made.log_probabilities.size() == made.tokens.size());
+            const auto decoded = decode::generate(scheme, prompt, chosen);
+            BOOST_REQUIRE(decoded.log_probabilities.size() == decoded.tokens.size());
             auto before = prompt;
-            for (std::size_t i = 0; i < made.tokens.size(); ++i) {
-                const double expected = std::log(row_of(target, before, {}).probability(made.tokens[i]));
-                BOOST_TEST(made.log_probabilities[i] == expected, boost::test_tools::tolerance(1e-5));
-                BOOST_TEST(made.log_probabilities[i] < -1e-3);
-                before.push_back(made.tokens[i]);
+            for (std::size_t i = 0; i < decoded.tokens.size(); ++i) {
+                const double expected = std::log(row_of(target, before, {}).probability(decoded.tokens[i]));
+                BOOST_TEST(decoded.log_probabilities[i] == expected, boost::test_tools::tolerance(1e-5));
+                BOOST_TEST(decoded.log_probabilities[i] < -1e-3);
+                before.push_back(decoded.tokens[i]);
             }
         });
     });
@@ -245,13 +245,13 @@ BOOST_AUTO_TEST_CASE(invariant_41_what_was_counted_was_returned) {
                 ++emitted;
                 return !chosen.on_token || chosen.on_token(t);
             };
-            const auto made = decode::generate(scheme, prompt, listening);
-            const auto& stage = made.counts.stages.back();
-            BOOST_TEST(emitted == made.tokens.size());
-            BOOST_TEST(made.counts.committed() == made.tokens.size());
-            BOOST_TEST(made.counts.count(origin::accepted) == stage.accepted);
+            const auto decoded = decode::generate(scheme, prompt, listening);
+            const auto& stage = decoded.counts.stages.back();
+            BOOST_TEST(emitted == decoded.tokens.size());
+            BOOST_TEST(decoded.counts.committed() == decoded.tokens.size());
+            BOOST_TEST(decoded.counts.count(origin::accepted) == stage.accepted);
             BOOST_TEST(stage.accepted <= stage.drafted);
-            BOOST_TEST(made.counts.acceptance() <= 1.0);
+            BOOST_TEST(decoded.counts.acceptance() <= 1.0);
             std::size_t drafted = 0, accepted = 0;
             for (const auto& position : stage.positions) {
                 BOOST_TEST(position.accepted <= position.drafted);

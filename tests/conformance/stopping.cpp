@@ -48,9 +48,9 @@ struct story_tellers {
 // Tokens behind the end token, accepted in the same block, were returned; caches and statistics kept them.
 BOOST_FIXTURE_TEST_CASE(invariant_29_nothing_follows_the_stop_token, story_tellers) {
     chosen.stop.stop_tokens = {5};
-    const auto made = everywhere();
-    BOOST_TEST(made.tokens == (std::vector<token>{1, 2, 3, 4, 5}));
-    BOOST_TEST(made.text() == "bcde");
+    const auto decoded = everywhere();
+    BOOST_TEST(decoded.tokens == (std::vector<token>{1, 2, 3, 4, 5}));
+    BOOST_TEST(decoded.text() == "bcde");
     every_scheme(right, target, [&](const auto& scheme) {
         decode::session session(scheme, beginning, chosen.sampling, chosen.stop, random::philox_chooser(0));
         while (session.finished == finish_reason::running) decode::step(scheme, session);
@@ -68,11 +68,11 @@ BOOST_FIXTURE_TEST_CASE(invariant_30_a_stop_string_cuts_everything_together, sto
     const std::string whole(story.substr(1));
     for (const std::string stop : {"c", "f", "ef", "defg", "gab", "bcdefga"}) {
         chosen.stop.stop_strings = {stop};
-        const auto made = everywhere();
-        BOOST_TEST((made.finish == finish_reason::stop_string));
-        BOOST_TEST(made.text() == whole.substr(0, whole.find(stop)));
-        BOOST_TEST(made.tokens.size() == whole.find(stop) + stop.size());
-        BOOST_TEST(made.log_probabilities.size() == made.tokens.size());
+        const auto decoded = everywhere();
+        BOOST_TEST((decoded.finish == finish_reason::stop_string));
+        BOOST_TEST(decoded.text() == whole.substr(0, whole.find(stop)));
+        BOOST_TEST(decoded.tokens.size() == whole.find(stop) + stop.size());
+        BOOST_TEST(decoded.log_probabilities.size() == decoded.tokens.size());
     }
 }
 
@@ -82,24 +82,24 @@ BOOST_FIXTURE_TEST_CASE(invariant_31_the_earliest_end_wins, story_tellers) {
     chosen.stop.stop_strings = {"cd"};
     for (std::size_t limit = 1; limit <= 6; ++limit) {
         chosen.stop.max_tokens = limit;
-        const auto made = everywhere();
-        BOOST_TEST(made.tokens.size() == std::min<std::size_t>(limit, 3));
-        BOOST_TEST((made.finish == (limit < 3 ? finish_reason::max_tokens : finish_reason::stop_string)));
-        BOOST_TEST(made.text() == std::string("bcd").substr(0, limit < 3 ? limit : 1));
+        const auto decoded = everywhere();
+        BOOST_TEST(decoded.tokens.size() == std::min<std::size_t>(limit, 3));
+        BOOST_TEST((decoded.finish == (limit < 3 ? finish_reason::max_tokens : finish_reason::stop_string)));
+        BOOST_TEST(decoded.text() == std::string("bcd").substr(0, limit < 3 ? limit : 1));
     }
     chosen.stop.stop_strings = {"g"};
-    const auto made = everywhere();
-    BOOST_TEST((made.finish == finish_reason::stop_token));
-    BOOST_TEST(made.text() == "bcd");
+    const auto decoded = everywhere();
+    BOOST_TEST((decoded.finish == finish_reason::stop_token));
+    BOOST_TEST(decoded.text() == "bcd");
 }
 
 // A self-speculating decoder ended some tokens before its limit, because a block no longer fitted.
 BOOST_FIXTURE_TEST_CASE(invariant_32_the_limit_is_reached_exactly, story_tellers) {
     for (std::size_t limit = 0; limit <= 12; ++limit) {
         chosen.stop.max_tokens = limit;
-        const auto made = everywhere();
-        BOOST_TEST(made.tokens.size() == limit);
-        BOOST_TEST((made.finish == finish_reason::max_tokens));
+        const auto decoded = everywhere();
+        BOOST_TEST(decoded.tokens.size() == limit);
+        BOOST_TEST((decoded.finish == finish_reason::max_tokens));
     }
     chosen.stop.max_tokens = 1000;
     BOOST_TEST(everywhere().tokens.size() == 63u);

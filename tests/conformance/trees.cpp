@@ -52,28 +52,29 @@ std::size_t check_choices(const Criterion& criterion, std::uint64_t seed) {
     testing::choices from(seed);
     const testing::tree_round round{
         testing::hashed_model(3, seed), testing::hashed_model(3, seed), {}, false, {}, before};
-    proposal<point_mass> made;
+    proposal<point_mass> proposed;
     std::set<std::pair<std::int32_t, token>> drafted;
     for (std::size_t i = 0; i < 30; ++i) {
-        const auto parent = static_cast<std::int32_t>(from.below(made.size() + 1)) - 1;
+        const auto parent = static_cast<std::int32_t>(from.below(proposed.size() + 1)) - 1;
         const auto t = static_cast<token>(from.below(3));
-        if (drafted.insert({parent, t}).second) made.push(t, parent);
+        if (drafted.insert({parent, t}).second) proposed.push(t, parent);
     }
     std::vector<std::size_t> path;
     const auto choice = [&](std::size_t row) {
-        const auto logits = round.rows(made)[row];
+        const auto logits = round.rows(proposed)[row];
         return static_cast<token>(std::max_element(logits.begin(), logits.end()) - logits.begin());
     };
     std::size_t row = 0;
-    for (std::size_t node = 0; node < made.size(); ++node) {
-        if (made.parent(node) + 1 != static_cast<std::int32_t>(row) || made.tokens()[node] != choice(row)) continue;
+    for (std::size_t node = 0; node < proposed.size(); ++node) {
+        if (proposed.parent(node) + 1 != static_cast<std::int32_t>(row) || proposed.tokens()[node] != choice(row))
+            continue;
         path.push_back(node);
         row = node + 1;
     }
     prefix committed(before);
     random::philox_chooser chooser(seed);
     const transform::pipeline greedy({.temperature = {0}}, 3);
-    const verdict got = accept::walk(criterion, made, round.rows(made), greedy, committed, chooser, 0);
+    const verdict got = accept::walk(criterion, proposed, round.rows(proposed), greedy, committed, chooser, 0);
     BOOST_TEST(got.accepted == path.size());
     for (std::size_t i = 0; i < got.accepted; ++i) BOOST_TEST(got.node(i) == path[i]);
     BOOST_TEST(got.next == choice(row));

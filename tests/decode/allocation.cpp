@@ -90,7 +90,7 @@ class trees_at_hand : public rows_at_hand {
  public:
     static constexpr pass_features passes = pass_features::trees | pass_features::states;
     struct sequence_type : rows_at_hand::sequence_type {
-        std::vector<float> made{};
+        std::vector<float> logits{};
     };
     using rows_at_hand::rows_at_hand;
 
@@ -99,18 +99,18 @@ class trees_at_hand : public rows_at_hand {
         const pass<sequence_type>& one = asked.front();
         sequence_type& s = *one.sequence;
         const std::size_t wanted = one.wanted(), tokens = one.tokens.size();
-        s.made.resize(wanted * vocabulary);
+        s.logits.resize(wanted * vocabulary);
         for (std::size_t i = tokens - wanted; i < tokens; ++i) {
             const std::size_t depth =
                 one.parents.empty() ? i + 1 : parents::depth_of(one.parents, static_cast<std::int32_t>(i));
             const auto row = rows_after(s.length + depth);
             std::copy(row.begin(), row.end(),
-                      s.made.begin() + static_cast<std::ptrdiff_t>((i - (tokens - wanted)) * vocabulary));
+                      s.logits.begin() + static_cast<std::ptrdiff_t>((i - (tokens - wanted)) * vocabulary));
         }
         s.first = s.length;
         s.rows = tokens;
         if (one.parents.empty()) s.length += tokens;
-        return {s.made.data(), wanted, vocabulary};
+        return {s.logits.data(), wanted, vocabulary};
     }
     void keep(sequence_type& s, std::span<const std::size_t> path) const { s.length += path.size(); }
 };
@@ -222,9 +222,9 @@ std::size_t allocations_of(const Scheme& scheme, const transform::settings& samp
     BOOST_TEST_REQUIRE((s.finished == finish_reason::running), s.fault);
     const std::size_t before = allocations::made;
     while (s.finished == finish_reason::running && s.committed.size() < until) decode::step(scheme, s);
-    const std::size_t made = allocations::made - before;
+    const std::size_t count = allocations::made - before;
     BOOST_TEST(s.counts.rounds() > 50u);
-    return made;
+    return count;
 }
 
 /// Allocations in the later turns of a batch, whose rounds wait for two models in turns that differ.

@@ -39,9 +39,9 @@ class counted_batches : public testing::pass_mock<pass_features::batches> {
 };
 
 std::vector<std::vector<token>> prompts() {
-    std::vector<std::vector<token>> made;
-    for (token i = 0; i < 8; ++i) made.push_back(std::vector<token>(static_cast<std::size_t>(1 + i % 5), i));
-    return made;
+    std::vector<std::vector<token>> texts;
+    for (token i = 0; i < 8; ++i) texts.push_back(std::vector<token>(static_cast<std::size_t>(1 + i % 5), i));
+    return texts;
 }
 
 /// Everything of 8 texts as one batch equals each alone; the texts end at different rounds.

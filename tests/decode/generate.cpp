@@ -72,33 +72,33 @@ struct fixture {
 BOOST_FIXTURE_TEST_CASE(the_token_limit_is_exact, fixture) {
     for (std::size_t limit : {1u, 2u, 7u, 20u}) {
         chosen.stop.max_tokens = limit;
-        const auto made = everywhere();
-        BOOST_TEST(made.tokens.size() == limit);
-        BOOST_TEST((made.finish == finish_reason::max_tokens));
+        const auto decoded = everywhere();
+        BOOST_TEST(decoded.tokens.size() == limit);
+        BOOST_TEST((decoded.finish == finish_reason::max_tokens));
     }
     chosen.stop.max_tokens = 0;
-    const auto made = everywhere();
-    BOOST_TEST(made.tokens.empty());
-    BOOST_TEST((made.finish == finish_reason::max_tokens));
+    const auto decoded = everywhere();
+    BOOST_TEST(decoded.tokens.empty());
+    BOOST_TEST((decoded.finish == finish_reason::max_tokens));
 }
 
 BOOST_FIXTURE_TEST_CASE(a_stop_token_ends_the_block, fixture) {
     chosen.stop.stop_tokens = {5};
-    const auto made = everywhere();
-    BOOST_TEST(made.tokens == (ids{1, 2, 3, 4, 5}));
-    BOOST_TEST((made.finish == finish_reason::stop_token));
-    BOOST_TEST(made.text() == "bcde");
+    const auto decoded = everywhere();
+    BOOST_TEST(decoded.tokens == (ids{1, 2, 3, 4, 5}));
+    BOOST_TEST((decoded.finish == finish_reason::stop_token));
+    BOOST_TEST(decoded.text() == "bcde");
 }
 
 BOOST_FIXTURE_TEST_CASE(stop_strings_are_found_across_block_borders, fixture) {
     for (const std::string stop : {"f", "ef", "defg", "gab", "abcdefga"}) {
         chosen.stop.stop_strings = {stop};
-        const auto made = everywhere();
-        BOOST_TEST((made.finish == finish_reason::stop_string));
-        BOOST_TEST(made.detail == stop);
+        const auto decoded = everywhere();
+        BOOST_TEST((decoded.finish == finish_reason::stop_string));
+        BOOST_TEST(decoded.detail == stop);
         const std::string whole = story.substr(1);
-        BOOST_TEST(made.text() == whole.substr(0, whole.find(stop)));
-        BOOST_TEST(made.tokens.size() == whole.find(stop) + stop.size());
+        BOOST_TEST(decoded.text() == whole.substr(0, whole.find(stop)));
+        BOOST_TEST(decoded.tokens.size() == whole.find(stop) + stop.size());
     }
 }
 
@@ -107,18 +107,18 @@ BOOST_FIXTURE_TEST_CASE(the_earliest_reason_wins, fixture) {
     chosen.stop.stop_strings = {"cd", "g"};
     BOOST_TEST(everywhere().text() == "b");
     chosen.stop.stop_strings = {"g"};
-    const auto made = everywhere();
-    BOOST_TEST((made.finish == finish_reason::stop_token));
-    BOOST_TEST(made.text() == "bcd");
+    const auto decoded = everywhere();
+    BOOST_TEST((decoded.finish == finish_reason::stop_token));
+    BOOST_TEST(decoded.text() == "bcd");
     chosen.stop.max_tokens = 2;
     BOOST_TEST((everywhere().finish == finish_reason::max_tokens));
 }
 
 BOOST_FIXTURE_TEST_CASE(the_context_is_filled_and_not_exceeded, fixture) {
     chosen.stop.max_tokens = 1000;
-    const auto made = everywhere();
-    BOOST_TEST(made.tokens.size() == 63u);
-    BOOST_TEST((made.finish == finish_reason::context));
+    const auto decoded = everywhere();
+    BOOST_TEST(decoded.tokens.size() == 63u);
+    BOOST_TEST((decoded.finish == finish_reason::context));
 }
 
 BOOST_FIXTURE_TEST_CASE(a_stream_shows_every_token_once_and_all_of_the_text, fixture) {
@@ -130,10 +130,10 @@ BOOST_FIXTURE_TEST_CASE(a_stream_shows_every_token_once_and_all_of_the_text, fix
         text += t.text;
         return true;
     };
-    const auto made =
+    const auto decoded =
         decode::generate(speculate(target, target, policy::fixed_length{4}, accept::exact{}), prompt, chosen);
-    BOOST_TEST(seen == made.tokens);
-    BOOST_TEST(text == made.text());
+    BOOST_TEST(seen == decoded.tokens);
+    BOOST_TEST(text == decoded.text());
     BOOST_TEST(text.size() == 20u);
 }
 
@@ -141,12 +141,12 @@ BOOST_FIXTURE_TEST_CASE(the_stream_can_stop_in_the_middle_of_a_block, fixture) {
     for (std::size_t enough : {1u, 3u, 6u}) {
         std::size_t seen = 0;
         chosen.on_token = [&](const commit::committed_token&) { return ++seen < enough; };
-        const auto made =
+        const auto decoded =
             decode::generate(speculate(target, target, policy::fixed_length{4}, accept::exact{}), prompt, chosen);
-        BOOST_TEST(made.tokens.size() == enough);
+        BOOST_TEST(decoded.tokens.size() == enough);
         BOOST_TEST(seen == enough);
-        BOOST_TEST((made.finish == finish_reason::cancelled));
-        BOOST_TEST(made.text() == story.substr(1, enough));
+        BOOST_TEST((decoded.finish == finish_reason::cancelled));
+        BOOST_TEST(decoded.text() == story.substr(1, enough));
     }
 }
 
@@ -159,11 +159,11 @@ BOOST_FIXTURE_TEST_CASE(what_was_held_back_from_a_cancelled_stream_is_in_the_tex
             text += t.text;
             return ++seen < 2;
         };
-        const auto made =
+        const auto decoded =
             decode::generate(speculate(target, target, policy::fixed_length{length}, accept::exact{}), prompt, chosen);
-        BOOST_TEST((made.finish == finish_reason::cancelled));
+        BOOST_TEST((decoded.finish == finish_reason::cancelled));
         BOOST_TEST(text == "b");
-        BOOST_TEST(made.text() == "bc");
+        BOOST_TEST(decoded.text() == "bc");
     }
 }
 
@@ -180,19 +180,19 @@ BOOST_FIXTURE_TEST_CASE(log_probabilities_belong_to_the_tokens_returned, fixture
     chosen.sampling.temperature.value = 0.6f;
     chosen.stop.stop_tokens = {5};
     const auto expected = decode::generate(plain(wild), prompt, chosen);
-    const auto made =
+    const auto decoded =
         decode::generate(speculate(wild, wild, policy::fixed_length{7}, accept::coupled{}), prompt, chosen);
-    BOOST_TEST(made.tokens == expected.tokens);
-    BOOST_TEST(made.log_probabilities == expected.log_probabilities);
-    BOOST_REQUIRE(made.log_probabilities.size() == made.tokens.size());
+    BOOST_TEST(decoded.tokens == expected.tokens);
+    BOOST_TEST(decoded.log_probabilities == expected.log_probabilities);
+    BOOST_REQUIRE(decoded.log_probabilities.size() == decoded.tokens.size());
     auto sequence = wild.make_sequence();
     logit_row row = wild.extend(sequence, prompt)[0];
-    for (std::size_t i = 0; i < made.tokens.size(); ++i) {
+    for (std::size_t i = 0; i < decoded.tokens.size(); ++i) {
         double sum = 0;
         for (float x : row) sum += std::exp(static_cast<double>(x));
-        const double literal = static_cast<double>(row[static_cast<std::size_t>(made.tokens[i])]) - std::log(sum);
-        BOOST_TEST(made.log_probabilities[i] == literal, boost::test_tools::tolerance(1e-5));
-        row = wild.extend(sequence, std::span(made.tokens).subspan(i, 1))[0];
+        const double literal = static_cast<double>(row[static_cast<std::size_t>(decoded.tokens[i])]) - std::log(sum);
+        BOOST_TEST(decoded.log_probabilities[i] == literal, boost::test_tools::tolerance(1e-5));
+        row = wild.extend(sequence, std::span(decoded.tokens).subspan(i, 1))[0];
     }
 }
 
@@ -200,9 +200,9 @@ BOOST_FIXTURE_TEST_CASE(text_that_was_not_asked_for_is_not_empty_but_refused, fi
     chosen.stop.max_tokens = 3;
     BOOST_TEST(decode::generate(plain(target), prompt, chosen).text() == "bcd");
     chosen.stop.text_of = {};
-    const auto made = decode::generate(plain(target), prompt, chosen);
-    BOOST_TEST(made.tokens == (ids{1, 2, 3}));
-    BOOST_CHECK_EXCEPTION(made.text(), augur::error, [](const augur::error& e) {
+    const auto decoded = decode::generate(plain(target), prompt, chosen);
+    BOOST_TEST(decoded.tokens == (ids{1, 2, 3}));
+    BOOST_CHECK_EXCEPTION(decoded.text(), augur::error, [](const augur::error& e) {
         return e.what() == std::string("there is no text of these 3 tokens: no text_of was given");
     });
     chosen.stop.text_of = letter;
@@ -258,9 +258,9 @@ BOOST_FIXTURE_TEST_CASE(one_seed_one_text, fixture) {
         speculate(testing::hashed_model(30, 6, 1), wild, policy::fixed_length{3}, accept::rejection_sampling{});
     chosen.stop.text_of = nullptr;
     chosen.seed = 7;
-    const auto made = decode::generate(scheme, prompt, chosen);
-    BOOST_TEST(made.seed == 7u);
-    const auto first = made.tokens;
+    const auto decoded = decode::generate(scheme, prompt, chosen);
+    BOOST_TEST(decoded.seed == 7u);
+    const auto first = decoded.tokens;
     BOOST_TEST(first == decode::generate(scheme, prompt, chosen).tokens);
     chosen.seed = 8;
     BOOST_TEST(first != decode::generate(scheme, prompt, chosen).tokens);

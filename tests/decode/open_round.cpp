@@ -237,10 +237,10 @@ struct times_of_parts {
     bool same = true;
     double accepting = 0;
     void watch(const auto& view) {
-        const outcome made = view.result();
-        same = same && made.draft_seconds == view.seconds.draft && made.accept_seconds == view.seconds.accept &&
-               made.row_seconds() == view.seconds.verify + view.seconds.accept;
-        accepting += made.accept_seconds;
+        const outcome happened = view.result();
+        same = same && happened.draft_seconds == view.seconds.draft && happened.accept_seconds == view.seconds.accept &&
+               happened.row_seconds() == view.seconds.verify + view.seconds.accept;
+        accepting += happened.accept_seconds;
     }
 };
 
@@ -250,10 +250,10 @@ BOOST_AUTO_TEST_CASE(a_round_in_numbers_has_the_times_of_its_parts) {
     times_of_parts seen;
     decode::options chosen;
     chosen.stop.max_tokens = 200;
-    const auto made = decode::generate(scheme, prompt, chosen, seen);
+    const auto decoded = decode::generate(scheme, prompt, chosen, seen);
     BOOST_TEST(seen.same);
     BOOST_TEST(seen.accepting > 0);
-    BOOST_TEST(seen.accepting == made.counts.seconds.accept);
+    BOOST_TEST(seen.accepting == decoded.counts.seconds.accept);
 }
 
 BOOST_AUTO_TEST_CASE(watchers_are_shown_every_round) {
@@ -263,14 +263,14 @@ BOOST_AUTO_TEST_CASE(watchers_are_shown_every_round) {
     diary one{.model = &target}, other{.model = &target};
     decode::options chosen{.seed = 4};
     chosen.stop.max_tokens = 50;
-    const auto made = decode::generate(scheme, prompt, chosen, one, other);
-    BOOST_TEST(one.tokens == made.tokens, boost::test_tools::per_element());
-    BOOST_TEST(other.tokens == made.tokens, boost::test_tools::per_element());
-    BOOST_TEST(one.accepted.size() == made.counts.rounds());
+    const auto decoded = decode::generate(scheme, prompt, chosen, one, other);
+    BOOST_TEST(one.tokens == decoded.tokens, boost::test_tools::per_element());
+    BOOST_TEST(other.tokens == decoded.tokens, boost::test_tools::per_element());
+    BOOST_TEST(one.accepted.size() == decoded.counts.rounds());
     BOOST_TEST(one.rows_follow);
     BOOST_TEST(one.states_are_rows);
-    BOOST_TEST(one.states >= made.tokens.size() - 1);
-    BOOST_TEST(made.tokens == decode::generate(scheme, prompt, chosen).tokens, boost::test_tools::per_element());
+    BOOST_TEST(one.states >= decoded.tokens.size() - 1);
+    BOOST_TEST(decoded.tokens == decode::generate(scheme, prompt, chosen).tokens, boost::test_tools::per_element());
 }
 
 /// A policy that is shown rounds instead of numbers.
@@ -287,9 +287,9 @@ BOOST_FIXTURE_TEST_CASE(a_policy_may_watch, fixture) {
     decode::options chosen{.seed = 4};
     chosen.stop.max_tokens = 50;
     const auto scheme = speculate(small, target, watching{}, accept::coupled{});
-    const auto made = decode::generate(scheme, prompt, chosen);
-    BOOST_TEST(made.policy.rounds == made.counts.rounds());
-    BOOST_TEST(made.policy.tokens >= made.tokens.size());
+    const auto decoded = decode::generate(scheme, prompt, chosen);
+    BOOST_TEST(decoded.policy.rounds == decoded.counts.rounds());
+    BOOST_TEST(decoded.policy.tokens >= decoded.tokens.size());
     const auto nested = cascaded(small, scheme::model_link{watching{}, accept::coupled{}}, middle,
                                  scheme::model_link{watching{}, accept::coupled{}}, target);
     auto s = session_of(nested);

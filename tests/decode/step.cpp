@@ -274,11 +274,11 @@ struct text {
 text text_of(const auto& scheme, std::size_t throws_at, std::uint64_t seed) {
     const std::vector<token> prompt{2, 0, 1};
     decode::session s(scheme, prompt, {}, {.max_tokens = 12}, testing::named_once(random::philox_chooser(seed)));
-    text made;
+    text written;
     decode::step_options chosen;
     chosen.on_token = [&](const commit::committed_token& t) {
-        made.shown.push_back(t.id);
-        if (made.shown.size() == throws_at) throw std::runtime_error("sink");
+        written.shown.push_back(t.id);
+        if (written.shown.size() == throws_at) throw std::runtime_error("sink");
         return true;
     };
     while (s.finished == finish_reason::running) {
@@ -286,16 +286,16 @@ text text_of(const auto& scheme, std::size_t throws_at, std::uint64_t seed) {
         try {
             decode::step(scheme, s, chosen);
         } catch (const std::runtime_error&) {
-            made.threw = true;
+            written.threw = true;
         }
         BOOST_TEST(s.counts.rounds() == rounds + 1);
         BOOST_TEST(s.seen.round == s.counts.rounds());
         BOOST_TEST(s.counts.count(origin::accepted) == s.counts.stages.back().accepted);
-        made.drafted += std::to_string(s.last.proposed.size()) + ' ';
+        written.drafted += std::to_string(s.last.proposed.size()) + ' ';
     }
     BOOST_TEST(s.counts.committed() == s.committed.generated().size());
-    made.committed.assign(s.committed.generated().begin(), s.committed.generated().end());
-    return made;
+    written.committed.assign(s.committed.generated().begin(), s.committed.generated().end());
+    return written;
 }
 
 BOOST_AUTO_TEST_CASE(what_on_token_throws_comes_when_the_round_is_complete) {
@@ -304,11 +304,12 @@ BOOST_AUTO_TEST_CASE(what_on_token_throws_comes_when_the_round_is_complete) {
         for (std::uint64_t seed = 0; seed < 20; ++seed) {
             const text undisturbed = text_of(scheme, 0, seed);
             for (std::size_t at = 1; at <= 12; ++at) {
-                const text made = text_of(scheme, at, seed);
-                BOOST_TEST(made.threw);
-                BOOST_TEST(made.shown == made.committed, boost::test_tools::per_element());
-                BOOST_TEST(made.committed.size() == 12u);
-                if (keeps_text) BOOST_TEST(made.committed == undisturbed.committed, boost::test_tools::per_element());
+                const text written = text_of(scheme, at, seed);
+                BOOST_TEST(written.threw);
+                BOOST_TEST(written.shown == written.committed, boost::test_tools::per_element());
+                BOOST_TEST(written.committed.size() == 12u);
+                if (keeps_text)
+                    BOOST_TEST(written.committed == undisturbed.committed, boost::test_tools::per_element());
             }
         }
     };
@@ -346,9 +347,9 @@ BOOST_AUTO_TEST_CASE(a_drafter_that_reads_states_goes_on_after_a_sink_threw) {
     const testing::fused_mock layer(testing::hashed_model(5, 1), target.hidden_size());
     const auto scheme = speculate(draft::eagle(layer), target, policy::fixed_length{3}, accept::coupled{});
     for (std::size_t at = 1; at <= 11; ++at) {
-        const text made = text_of(scheme, at, 7);
-        BOOST_TEST(made.drafted.find("0 0") == std::string::npos, made.drafted);
-        BOOST_TEST(made.committed == text_of(scheme, 0, 7).committed, boost::test_tools::per_element());
+        const text written = text_of(scheme, at, 7);
+        BOOST_TEST(written.drafted.find("0 0") == std::string::npos, written.drafted);
+        BOOST_TEST(written.committed == text_of(scheme, 0, 7).committed, boost::test_tools::per_element());
     }
 }
 

@@ -46,12 +46,12 @@ void check_texts(const auto& target, const testing::function_model& small, std::
         decode::options chosen{.seed = seed};
         chosen.stop.max_tokens = 1000;
         const std::vector<token> prompt{1, static_cast<token>(seed % 5)};
-        const auto made = decode::generate(scheme, prompt, chosen, seen);
+        const auto decoded = decode::generate(scheme, prompt, chosen, seen);
         const auto expected = decode::generate(plain(target), prompt, chosen);
-        BOOST_TEST(made.tokens == expected.tokens, boost::test_tools::per_element());
-        BOOST_TEST((made.finish == finish_reason::context));
-        BOOST_TEST(made.tokens.size() + prompt.size() == context);
-        BOOST_TEST(made.counts.rounds() < expected.counts.rounds());
+        BOOST_TEST(decoded.tokens == expected.tokens, boost::test_tools::per_element());
+        BOOST_TEST((decoded.finish == finish_reason::context));
+        BOOST_TEST(decoded.tokens.size() + prompt.size() == context);
+        BOOST_TEST(decoded.counts.rounds() < expected.counts.rounds());
     }
     BOOST_TEST(seen.branched > 0u);
     BOOST_TEST(seen.longest >= 3u);
@@ -85,9 +85,9 @@ struct undeclared {
     using draft_distribution_type = point_mass;
     struct state_type {};
     state_type make_state() const { return {}; }
-    void propose(state_type&, auto&, proposal<point_mass>& made) const {
-        made.push(1);
-        made.push(2, after_prefix);
+    void propose(state_type&, auto&, proposal<point_mass>& proposed) const {
+        proposed.push(1);
+        proposed.push(2, after_prefix);
     }
     void on_commit(state_type&, const prefix&) const {}
 };
@@ -110,9 +110,9 @@ BOOST_AUTO_TEST_CASE(log_probabilities_are_of_the_rows_of_the_path) {
     const testing::tree_mock target(law);
     path_watch seen;
     const auto scheme = speculate(bush<draft::argmax>{small}, target, policy::fixed_length{4}, accept::coupled{});
-    const auto made = decode::generate(scheme, prompt, chosen, seen);
+    const auto decoded = decode::generate(scheme, prompt, chosen, seen);
     BOOST_TEST(seen.branched > 0u);
-    BOOST_TEST(made.log_probabilities == expected.log_probabilities, boost::test_tools::per_element());
+    BOOST_TEST(decoded.log_probabilities == expected.log_probabilities, boost::test_tools::per_element());
 }
 
 /// Two texts in one session, and what was drafted for them; the mask throws at one of its calls, once.

@@ -14,22 +14,22 @@ using augur::detail::listed_part;
 
 BOOST_AUTO_TEST_CASE(a_scan_of_what_is_listed_is_one_of_the_row) {
     testing::for_listed_rows([](const testing::listed_row& row) {
-        const auto made = augur::detail::scan_listed(row.logits, row.possible);
+        const auto found = augur::detail::scan_listed(row.logits, row.possible);
         const auto expected = augur::detail::scan_row(row.logits);
-        BOOST_TEST(made.largest == expected.largest);
-        BOOST_TEST(made.valid == expected.valid);
-        BOOST_TEST(made.possible() == expected.possible());
-        BOOST_TEST(made.first == expected.first);
+        BOOST_TEST(found.largest == expected.largest);
+        BOOST_TEST(found.valid == expected.valid);
+        BOOST_TEST(found.possible() == expected.possible());
+        BOOST_TEST(found.first == expected.first);
     });
 }
 
 BOOST_AUTO_TEST_CASE(the_largest_of_what_is_listed_are_those_of_the_row) {
     testing::for_listed_rows([](const testing::listed_row& row) {
         for (const std::size_t count : {0u, 1u, 4u, 300u}) {
-            std::vector<std::int32_t> made{7}, expected;
-            const bool valid = augur::detail::largest_of(row.logits, count, made, row.possible);
+            std::vector<std::int32_t> got{7}, expected;
+            const bool valid = augur::detail::largest_of(row.logits, count, got, row.possible);
             BOOST_TEST(valid == augur::detail::largest_of(row.logits, count, expected));
-            BOOST_TEST(made == expected, boost::test_tools::per_element());
+            BOOST_TEST(got == expected, boost::test_tools::per_element());
         }
     });
 }

@@ -40,9 +40,9 @@ void moves_while_sessions_live(const Make& make) {
     const commit::stop_conditions stops{.max_tokens = 12};
     std::vector<text> texts;
     for (std::uint64_t seed = 0; seed < 5; ++seed) {  // moves all before it, now and then
-        auto& made = texts.emplace_back(text{make(), nullptr});
-        made.session = std::make_unique<decode::session<scheme_type>>(made.scheme, prompt, transform::settings{}, stops,
-                                                                      random::philox_chooser(seed));
+        auto& added = texts.emplace_back(text{make(), nullptr});
+        added.session = std::make_unique<decode::session<scheme_type>>(added.scheme, prompt, transform::settings{},
+                                                                       stops, random::philox_chooser(seed));
         for (text& each : texts) {
             if (each.session->finished == finish_reason::running) decode::step(each.scheme, *each.session);
         }

@@ -38,11 +38,11 @@ distribution one_after_the_other(const transform::settings& chosen, std::vector<
     return distribution::weighted(row);
 }
 
-void check_same(const distribution& made, const distribution& expected) {
-    BOOST_REQUIRE(made.size() == expected.size());
-    BOOST_TEST(made.total() == expected.total());
-    BOOST_TEST(std::ranges::equal(made.weights(), expected.weights()));
-    BOOST_TEST(std::ranges::equal(made.sums(), expected.sums()));
+void check_same(const distribution& got, const distribution& expected) {
+    BOOST_REQUIRE(got.size() == expected.size());
+    BOOST_TEST(got.total() == expected.total());
+    BOOST_TEST(std::ranges::equal(got.weights(), expected.weights()));
+    BOOST_TEST(std::ranges::equal(got.sums(), expected.sums()));
 }
 
 }  // namespace
@@ -51,7 +51,7 @@ BOOST_AUTO_TEST_SUITE(detail_selection)
 
 BOOST_AUTO_TEST_CASE(what_is_cut_is_what_the_transforms_cut_one_after_the_other_bit_for_bit) {
     std::mt19937 source(11);
-    distribution made;  // one for all, so that nothing of a row before may be left
+    distribution weights;  // one for all, so that nothing of a row before may be left
     for (const float temperature : {1.0f, 0.7f, 30.0f}) {
         for (const std::size_t k : {0u, 1u, 3u, 40u, 2000u}) {
             for (const float p : {1.0f, 0.9f, 0.999999f, 0.01f}) {
@@ -63,8 +63,8 @@ BOOST_AUTO_TEST_CASE(what_is_cut_is_what_the_transforms_cut_one_after_the_other_
                     chosen.min_p.p = min;
                     for (const std::size_t size : {1u, 3u, 40u, 300u, 2500u}) {
                         const auto row = random_row(size, static_cast<int>(source() % 4), source);
-                        transform::pipeline(chosen, size).apply(row, {}, made);
-                        check_same(made, one_after_the_other(chosen, row));
+                        transform::pipeline(chosen, size).apply(row, {}, weights);
+                        check_same(weights, one_after_the_other(chosen, row));
                     }
                 }
             }

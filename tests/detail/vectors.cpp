@@ -54,18 +54,18 @@ row_extent literal_extent(std::span<const float> row) {
 BOOST_AUTO_TEST_CASE(exponentials_have_the_bits_of_one_alone) {
     for_rows([](std::span<float> row, std::mt19937&) {
         for (float& x : row) x = -std::abs(x);
-        std::vector<float> made(row.begin(), row.end());
-        made.push_back(7);
-        exp_nonpositive(made.data(), row.size());
+        std::vector<float> got(row.begin(), row.end());
+        got.push_back(7);
+        exp_nonpositive(got.data(), row.size());
         for (std::size_t i = 0; i < row.size(); ++i) {
-            BOOST_TEST_REQUIRE(bits_of(made[i]) == bits_of(exp_nonpositive(row[i])));
+            BOOST_TEST_REQUIRE(bits_of(got[i]) == bits_of(exp_nonpositive(row[i])));
         }
-        BOOST_TEST(made.back() == 7);
+        BOOST_TEST(got.back() == 7);
     });
     for (const float x : {0.0f, -0.0f, -87.0f, -87.01f, -1e30f, -infinity}) {
-        std::vector<float> made(9, x);
-        exp_nonpositive(made.data(), made.size());
-        for (const float each : made) BOOST_TEST(bits_of(each) == bits_of(exp_nonpositive(x)));
+        std::vector<float> got(9, x);
+        exp_nonpositive(got.data(), got.size());
+        for (const float each : got) BOOST_TEST(bits_of(each) == bits_of(exp_nonpositive(x)));
     }
 }
 
@@ -104,9 +104,9 @@ BOOST_AUTO_TEST_CASE(weights_are_those_of_single_logits) {
         if (!std::isfinite(largest)) return;
         for (const float temperature : {1.0f, 0.7f, 2.5f}) {
             const sharpening by = sharpening::at(temperature, largest);
-            std::vector<float> made(row.size());
-            by.weigh(row, made.data());
-            for (std::size_t i = 0; i < row.size(); ++i) BOOST_TEST(bits_of(made[i]) == bits_of(by.weight(row[i])));
+            std::vector<float> got(row.size());
+            by.weigh(row, got.data());
+            for (std::size_t i = 0; i < row.size(); ++i) BOOST_TEST(bits_of(got[i]) == bits_of(by.weight(row[i])));
         }
     });
 }

@@ -114,9 +114,9 @@ bool holds_the_text(const Scheme& scheme, const Session& s, const State& state, 
 
 constexpr std::size_t vocabulary = 7;
 std::vector<token> long_prompt(std::size_t length) {
-    std::vector<token> made;
-    for (std::size_t i = 0; i < length; ++i) made.push_back(static_cast<token>((3 * i + i / 5) % vocabulary));
-    return made;
+    std::vector<token> tokens;
+    for (std::size_t i = 0; i < length; ++i) tokens.push_back(static_cast<token>((3 * i + i / 5) % vocabulary));
+    return tokens;
 }
 
 BOOST_AUTO_TEST_CASE(the_own_sequence_is_that_of_the_text_whatever_was_rejected) {

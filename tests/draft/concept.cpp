@@ -85,10 +85,10 @@ struct follows_states {
         const auto& last = states.back();
         out.push(static_cast<token>(std::max_element(last.begin(), last.end()) - last.begin()));
     }
-    void on_commit(state_type& states, const prefix& committed, const auto& made) const {
-        BOOST_TEST_REQUIRE(made.first() == states.size());
-        BOOST_TEST_REQUIRE(made.first() + made.size() < committed.size());
-        for (std::size_t i = 0; i < made.size(); ++i) states.emplace_back(made[i].begin(), made[i].end());
+    void on_commit(state_type& states, const prefix& committed, const auto& hidden) const {
+        BOOST_TEST_REQUIRE(hidden.first() == states.size());
+        BOOST_TEST_REQUIRE(hidden.first() + hidden.size() < committed.size());
+        for (std::size_t i = 0; i < hidden.size(); ++i) states.emplace_back(hidden[i].begin(), hidden[i].end());
     }
 };
 
@@ -107,11 +107,11 @@ BOOST_AUTO_TEST_CASE(the_smallest_drafter_decodes) {
     BOOST_TEST(sure.counts.acceptance() == 1.0);
     BOOST_TEST(sure.counts.rounds() == 10u);
 
-    const auto made =
+    const auto decoded =
         decode::generate(speculate(echo{}, model, policy::fixed_length{3}, accept::exact{}), prompt, chosen);
-    BOOST_TEST(made.tokens == decode::generate(plain(model), prompt, chosen).tokens);
-    BOOST_TEST(made.counts.stages[0].accepted > 0u);
-    BOOST_TEST(made.counts.stages[0].accepted < made.counts.stages[0].drafted);
+    BOOST_TEST(decoded.tokens == decode::generate(plain(model), prompt, chosen).tokens);
+    BOOST_TEST(decoded.counts.stages[0].accepted > 0u);
+    BOOST_TEST(decoded.counts.stages[0].accepted < decoded.counts.stages[0].drafted);
 }
 
 BOOST_AUTO_TEST_CASE(the_smallest_drafter_keeps_the_distribution) {

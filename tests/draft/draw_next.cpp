@@ -144,9 +144,9 @@ BOOST_AUTO_TEST_CASE(what_awaits_its_selector_refers_to_lvalues_and_gives_rvalue
     const draft::awaiting_selector<kind, int&> referring(lying);
     BOOST_TEST(&referring.with_selector(draft::argmax{}).source == &lying);
     draft::awaiting_selector<kind, std::unique_ptr<int>> keeping(std::make_unique<int>(7));
-    const auto made = std::move(keeping).with_selector(draft::sampled{});
-    static_assert(std::is_same_v<decltype(made.token_selector), draft::sampled>);
-    BOOST_TEST(*made.source == 7);
+    const auto drawing = std::move(keeping).with_selector(draft::sampled{});
+    static_assert(std::is_same_v<decltype(drawing.token_selector), draft::sampled>);
+    BOOST_TEST(*drawing.source == 7);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -40,16 +40,16 @@ struct models {
         const auto known = target.extend(sequence, std::span(text).first(text.size() - 1));
         std::vector<float> states;
         for (std::size_t i = 0; i < known.size(); ++i) states.insert(states.end(), known[i].begin(), known[i].end());
-        std::vector<token> made;
-        for (; made.size() < count; text.push_back(made.back())) {
+        std::vector<token> tokens;
+        for (; tokens.size() < count; text.push_back(tokens.back())) {
             auto fresh = layer.make_sequence();
             const auto inputs = std::span<const token>(text).subspan(1);
             const auto rows = layer.extend(fresh, inputs, states, 1);
-            made.push_back(static_cast<token>(std::max_element(rows[0].begin(), rows[0].end()) - rows[0].begin()));
+            tokens.push_back(static_cast<token>(std::max_element(rows[0].begin(), rows[0].end()) - rows[0].begin()));
             const auto own = layer.hidden(fresh);
             states.insert(states.end(), own[0].begin(), own[0].end());
         }
-        return made;
+        return tokens;
     }
 };
 
@@ -60,8 +60,8 @@ auto session_of(const Scheme& scheme, std::span<const token> prompt, std::size_t
 }
 
 BOOST_AUTO_TEST_CASE(drafts_run_from_the_targets_states_up_to_the_root_and_from_its_own_after) {
-    const models made(5);
-    const auto scheme = speculate(draft::eagle(made.layer), made.target, policy::fixed_length{4}, accept::exact{});
+    const models family(5);
+    const auto scheme = speculate(draft::eagle(family.layer), family.target, policy::fixed_length{4}, accept::exact{});
     bool accepted = false, rejected = false;
     for (const std::size_t length : {2u, 3u, 127u, 128u, 129u, 130u, 131u, 700u}) {  // some in several parts
         std::vector<token> prompt(length);
@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(drafts_run_from_the_targets_states_up_to_the_root_and_from_
         auto session = session_of(scheme, prompt);
         for (int round = 0; round < 12; ++round) {
             const auto before = session.committed.tokens();
-            const auto expected = made.drafted({before.begin(), before.end()}, 4);
+            const auto expected = family.drafted({before.begin(), before.end()}, 4);
             const auto& record = decode::step(scheme, session);
             BOOST_TEST(record.proposed.tokens() == std::span<const token>(expected), boost::test_tools::per_element());
             (record.decided.accepted > 0 ? accepted : rejected) = true;
@@ -79,47 +79,47 @@ BOOST_AUTO_TEST_CASE(drafts_run_from_the_targets_states_up_to_the_root_and_from_
 }
 
 BOOST_AUTO_TEST_CASE(it_keeps_the_laws_of_drafters) {
-    const models made(3, 40, 8);  // a context that drafts reach the end of
-    const auto r = testing::drafter_laws(draft::eagle(made.layer, draft::argmax{}), made.target);
+    const models family(3, 40, 8);  // a context that drafts reach the end of
+    const auto r = testing::drafter_laws(draft::eagle(family.layer, draft::argmax{}), family.target);
     BOOST_TEST(r.kept(), r);
     BOOST_TEST(r.checked.size() == 8u, r);
-    const auto sampling = testing::drafter_laws(draft::eagle(made.layer, draft::sampled{}), made.target);
+    const auto sampling = testing::drafter_laws(draft::eagle(family.layer, draft::sampled{}), family.target);
     BOOST_TEST(sampling.kept(), sampling);
     BOOST_TEST(sampling.checked.size() == 12u, sampling);
 }
 
 BOOST_AUTO_TEST_CASE(schemes_with_it_keep_theirs) {
-    const models made(3);
+    const models family(3);
     const policy::fixed_length two{2};
     decode::options chosen;
     chosen.stop.max_tokens = 3;
-    const auto scheme = speculate(made.layer, made.target, two, accept::rejection_sampling{});
+    const auto scheme = speculate(family.layer, family.target, two, accept::rejection_sampling{});
     static_assert(std::is_same_v<decltype(scheme)::drafter_type, draft::eagle<const fused_mock&, draft::sampled>>);
     const auto r = testing::scheme_laws(scheme, chosen, {.cases = 6});
     BOOST_TEST(r.kept(), r);
     const auto promised = [&](const auto& other) {
         return testing::broken_promise(other, std::vector<token>{2, 0, 1}, chosen);
     };
-    BOOST_TEST(promised(speculate(made.layer, made.target, two, accept::block{})) == "");
-    BOOST_TEST(promised(speculate(draft::eagle(made.layer), made.target, two, accept::rejection_sampling{})) == "");
-    BOOST_TEST(promised(speculate(made.layer, made.target, two, accept::coupled{})) == "");
+    BOOST_TEST(promised(speculate(family.layer, family.target, two, accept::block{})) == "");
+    BOOST_TEST(promised(speculate(draft::eagle(family.layer), family.target, two, accept::rejection_sampling{})) == "");
+    BOOST_TEST(promised(speculate(family.layer, family.target, two, accept::coupled{})) == "");
     const policy::entropy_bins uncertain{{0.3, 0.8}, {3, 2, 0}};
-    BOOST_TEST(promised(speculate(made.layer, made.target, uncertain, accept::rejection_sampling{})) == "");
+    BOOST_TEST(promised(speculate(family.layer, family.target, uncertain, accept::rejection_sampling{})) == "");
     chosen.sampling.temperature.value = 0;
-    BOOST_TEST(promised(speculate(made.layer, made.target, two, accept::exact{})) == "");
+    BOOST_TEST(promised(speculate(family.layer, family.target, two, accept::exact{})) == "");
 }
 
 BOOST_AUTO_TEST_CASE(after_one_token_there_is_no_state_to_draft_from) {
-    const models made(4);
-    const auto scheme = speculate(draft::eagle(made.layer), made.target, policy::fixed_length{3}, accept::exact{});
+    const models family(4);
+    const auto scheme = speculate(draft::eagle(family.layer), family.target, policy::fixed_length{3}, accept::exact{});
     auto session = session_of(scheme, std::vector<token>{2});
     BOOST_TEST(decode::step(scheme, session).proposed.size() == 0u);
     BOOST_TEST(decode::step(scheme, session).proposed.size() == 3u);
 }
 
 BOOST_AUTO_TEST_CASE(where_its_context_ends_it_proposes_nothing) {
-    const models made(4, 2000, 10);
-    const auto scheme = speculate(draft::eagle(made.layer), made.target, policy::fixed_length{5}, accept::exact{});
+    const models family(4, 2000, 10);
+    const auto scheme = speculate(draft::eagle(family.layer), family.target, policy::fixed_length{5}, accept::exact{});
     auto session = session_of(scheme, std::vector<token>{2, 1, 0, 3, 3, 1}, 40);
     while (session.finished == finish_reason::running) {
         const std::size_t inputs = session.committed.size() - 1;  // at the root; every further token is one more
@@ -139,14 +139,14 @@ struct now_and_then {
 };
 
 BOOST_AUTO_TEST_CASE(rounds_without_a_draft_are_caught_up_with) {
-    const models made(5);
+    const models family(5);
     for (const std::size_t period : {2u, 7u, 300u}) {
-        const auto scheme = speculate(draft::eagle(made.layer), made.target, now_and_then{period}, accept::exact{});
+        const auto scheme = speculate(draft::eagle(family.layer), family.target, now_and_then{period}, accept::exact{});
         auto session = session_of(scheme, std::vector<token>{2, 1, 4});
         for (std::size_t round = 0; round < 2 * period; ++round) {
             const auto before = session.committed.tokens();
             const bool drafts = round % period == period - 1;
-            const auto expected = drafts ? made.drafted({before.begin(), before.end()}, 3) : std::vector<token>{};
+            const auto expected = drafts ? family.drafted({before.begin(), before.end()}, 3) : std::vector<token>{};
             BOOST_TEST(decode::step(scheme, session).proposed.tokens() == std::span<const token>(expected),
                        boost::test_tools::per_element());
         }
@@ -180,9 +180,9 @@ BOOST_AUTO_TEST_CASE(one_pass_per_row_and_what_was_committed_goes_with_the_first
 }
 
 BOOST_AUTO_TEST_CASE(proposing_again_proposes_the_same) {
-    const models made(5);
-    const draft::eagle drafter(made.layer, draft::argmax{});
-    const auto scheme = speculate(drafter, made.target, policy::fixed_length{3}, accept::exact{});
+    const models family(5);
+    const draft::eagle drafter(family.layer, draft::argmax{});
+    const auto scheme = speculate(drafter, family.target, policy::fixed_length{3}, accept::exact{});
     auto session = session_of(scheme, std::vector<token>{2, 1, 4});
     for (int round = 0; round < 5; ++round) {
         const auto once = [&] {
@@ -199,10 +199,10 @@ BOOST_AUTO_TEST_CASE(proposing_again_proposes_the_same) {
 }
 
 BOOST_AUTO_TEST_CASE(states_of_another_size_are_refused) {
-    const models made(5);
+    const models family(5);
     const fused_mock narrow(testing::hashed_model(5, 2), 3);
     BOOST_CHECK_EXCEPTION(
-        speculate(draft::eagle(narrow), made.target, policy::fixed_length{3}, accept::exact{}), error,
+        speculate(draft::eagle(narrow), family.target, policy::fixed_length{3}, accept::exact{}), error,
         [](const error& e) { return std::string(e.what()).find("of 3 numbers, but the target's have 5") < 99; });
 }
 

@@ -77,7 +77,7 @@ auto session_of(const Scheme& scheme, std::span<const token> prompt, std::size_t
 
 /// Every node is a rank of the row after its path; returns how many accepted nodes were no first children.
 template <class Scheme>
-std::size_t nodes_are_ranks(const models& made, const Scheme& scheme, int rounds = 25) {
+std::size_t nodes_are_ranks(const models& family, const Scheme& scheme, int rounds = 25) {
     auto session = session_of(scheme, std::vector<token>{2, 1, 4, 0});
     std::size_t later = 0;
     for (int round = 0; round < rounds; ++round) {
@@ -93,7 +93,7 @@ std::size_t nodes_are_ranks(const models& made, const Scheme& scheme, int rounds
                 path.insert(path.begin(), proposed.tokens()[static_cast<std::size_t>(at)]);
             }
             rank.push_back(children[proposed.parent(node)]++);
-            BOOST_TEST(proposed.tokens()[node] == ranked(made.row(text, path), rank.back()));
+            BOOST_TEST(proposed.tokens()[node] == ranked(family.row(text, path), rank.back()));
         }
         for (std::size_t i = 0; i < record.decided.accepted; ++i) later += rank[record.decided.node(i)] > 0 ? 1 : 0;
     }
@@ -101,47 +101,47 @@ std::size_t nodes_are_ranks(const models& made, const Scheme& scheme, int rounds
 }
 
 BOOST_AUTO_TEST_CASE(each_node_is_a_rank_of_the_row_after_its_path) {
-    const models made(5);
+    const models family(5);
     const auto by = [&](const auto& layer, const auto& policy) {
-        return nodes_are_ranks(made,
-                               speculate(draft::eagle_tree(layer, {3, 3, 9}), made.target, policy, accept::exact{}));
+        return nodes_are_ranks(family,
+                               speculate(draft::eagle_tree(layer, {3, 3, 9}), family.target, policy, accept::exact{}));
     };
     const policy::tree_static planned(wide);
     const policy::fixed_length three{3};
-    BOOST_TEST(by(made.paths, planned) > 3u);
-    BOOST_TEST(by(made.trees, planned) > 3u);
-    BOOST_TEST(by(made.paths, three) > 3u);
-    BOOST_TEST(by(made.trees, three) > 3u);
+    BOOST_TEST(by(family.paths, planned) > 3u);
+    BOOST_TEST(by(family.trees, planned) > 3u);
+    BOOST_TEST(by(family.paths, three) > 3u);
+    BOOST_TEST(by(family.trees, three) > 3u);
 }
 
 BOOST_AUTO_TEST_CASE(it_keeps_the_laws_of_drafters) {
-    const models made(3, 8);  // a context that drafts reach the end of
+    const models family(3, 8);  // a context that drafts reach the end of
     const auto keeps = [&](const auto& drafter) {
-        const auto r = testing::drafter_laws(drafter, made.target, {.cases = 60});
+        const auto r = testing::drafter_laws(drafter, family.target, {.cases = 60});
         BOOST_TEST(r.kept(), r);
         BOOST_TEST(r.checked.size() == 9u, r);
     };
-    keeps(draft::eagle_tree(made.paths, {3, 2, 5}));
-    keeps(draft::eagle_tree(made.trees, {3, 2, 5}));
-    keeps(draft::eagle_tree(made.trees));
+    keeps(draft::eagle_tree(family.paths, {3, 2, 5}));
+    keeps(draft::eagle_tree(family.trees, {3, 2, 5}));
+    keeps(draft::eagle_tree(family.trees));
 }
 
 BOOST_AUTO_TEST_CASE(schemes_with_it_keep_theirs) {
-    const models made(3);
+    const models family(3);
     const auto promised = [&](const auto& layer, const auto& policy, auto criterion, float temperature) {
-        return testing::broken_promise(speculate(draft::eagle_tree(layer, {2, 2, 4}), made.target, policy, criterion),
+        return testing::broken_promise(speculate(draft::eagle_tree(layer, {2, 2, 4}), family.target, policy, criterion),
                                        std::vector<token>{2, 0, 1}, up_to(3, temperature));
     };
     const policy::tree_static planned(topology{-1, -1, 0, 0, 1});
     const policy::fixed_length two{2};
-    BOOST_TEST(promised(made.trees, planned, accept::rejection_sampling{}, 1) == "");
-    BOOST_TEST(promised(made.paths, two, accept::rejection_sampling{}, 1) == "");
-    BOOST_TEST(promised(made.trees, two, accept::rejection_sampling{}, 1) == "");
-    BOOST_TEST(promised(made.trees, two, accept::coupled{}, 1) == "");
-    BOOST_TEST(promised(made.paths, planned, accept::exact{}, 0) == "");
+    BOOST_TEST(promised(family.trees, planned, accept::rejection_sampling{}, 1) == "");
+    BOOST_TEST(promised(family.paths, two, accept::rejection_sampling{}, 1) == "");
+    BOOST_TEST(promised(family.trees, two, accept::rejection_sampling{}, 1) == "");
+    BOOST_TEST(promised(family.trees, two, accept::coupled{}, 1) == "");
+    BOOST_TEST(promised(family.paths, planned, accept::exact{}, 0) == "");
     const auto r = testing::scheme_laws(
-        speculate(draft::eagle_tree(made.trees, {2, 2, 4}), made.target, two, accept::rejection_sampling{}), up_to(3),
-        {.cases = 4});
+        speculate(draft::eagle_tree(family.trees, {2, 2, 4}), family.target, two, accept::rejection_sampling{}),
+        up_to(3), {.cases = 4});
     BOOST_TEST(r.kept(), r);
 }
 
@@ -191,14 +191,14 @@ BOOST_AUTO_TEST_CASE(one_pass_a_depth_or_one_an_inner_node) {
 }
 
 BOOST_AUTO_TEST_CASE(a_policy_that_looks_ahead_sees_the_greedy_chain_before_it_plans) {
-    const models made(5);
+    const models family(5);
     const topology aside = topology::of_paths({{0}, {1}, {1, 0}, {1, 0, 0}, {1, 0, 1}});
     const auto row_after = [&](const std::vector<token>& text, const std::vector<token>& path) {
-        return made.row(text, path);
+        return family.row(text, path);
     };
     const auto shown = [&](const auto& layer) {
         const auto scheme_of = [&](auto policy) {
-            return speculate(draft::eagle_tree(layer), made.target, policy, accept::exact{});
+            return speculate(draft::eagle_tree(layer), family.target, policy, accept::exact{});
         };
         for (const topology* shape : {&wide, &aside}) {
             for (const std::size_t rows : {2u, 3u}) {
@@ -206,28 +206,28 @@ BOOST_AUTO_TEST_CASE(a_policy_that_looks_ahead_sees_the_greedy_chain_before_it_p
             }
         }
     };
-    shown(made.paths);
-    shown(made.trees);
+    shown(family.paths);
+    shown(family.trees);
 }
 
 BOOST_AUTO_TEST_CASE(a_tree_of_one_path_is_eagles_chain) {
-    const models made(5);
+    const models family(5);
     const auto text_by = [&](auto drafter, auto policy) {
-        const auto result = decode::generate(speculate(std::move(drafter), made.target, policy, accept::exact{}),
+        const auto result = decode::generate(speculate(std::move(drafter), family.target, policy, accept::exact{}),
                                              std::vector<token>{2, 1, 4}, up_to(60, 0));
         return std::pair(result.tokens, result.counts.rounds());
     };
     const policy::fixed_length three{3};
-    const auto expected = text_by(draft::eagle(made.paths), three);
-    BOOST_CHECK((text_by(draft::eagle_tree(made.paths, {3, 1, 9}), three) == expected));
-    BOOST_CHECK((text_by(draft::eagle_tree(made.trees, {3, 1, 9}), three) == expected));
-    BOOST_CHECK((text_by(draft::eagle_tree(made.trees), policy::tree_static(topology::chain(3))) == expected));
+    const auto expected = text_by(draft::eagle(family.paths), three);
+    BOOST_CHECK((text_by(draft::eagle_tree(family.paths, {3, 1, 9}), three) == expected));
+    BOOST_CHECK((text_by(draft::eagle_tree(family.trees, {3, 1, 9}), three) == expected));
+    BOOST_CHECK((text_by(draft::eagle_tree(family.trees), policy::tree_static(topology::chain(3))) == expected));
 }
 
 BOOST_AUTO_TEST_CASE(after_one_token_there_is_no_state_to_draft_from) {
-    const models made(5);
+    const models family(5);
     const auto scheme =
-        speculate(draft::eagle_tree(made.trees), made.target, policy::tree_static(wide), accept::exact{});
+        speculate(draft::eagle_tree(family.trees), family.target, policy::tree_static(wide), accept::exact{});
     auto session = session_of(scheme, std::vector<token>{2});
     BOOST_TEST(decode::step(scheme, session).proposed.size() == 0u);
     BOOST_TEST(decode::step(scheme, session).proposed.size() == 9u);
@@ -235,21 +235,21 @@ BOOST_AUTO_TEST_CASE(after_one_token_there_is_no_state_to_draft_from) {
 
 /// Its states of a round come with the next round's pass.
 BOOST_AUTO_TEST_CASE(on_a_target_that_runs_no_trees_it_drafts_every_other_round) {
-    const models made(5);
+    const models family(5);
     const testing::hidden_state_mock target(testing::hashed_model(5, 1));
-    const auto scheme = speculate(draft::eagle_tree(made.trees), target, policy::tree_static(wide), accept::exact{});
+    const auto scheme = speculate(draft::eagle_tree(family.trees), target, policy::tree_static(wide), accept::exact{});
     auto session = session_of(scheme, std::vector<token>{2, 1, 4});
     for (int round = 0; round < 10; ++round) {
         const std::vector<token> text(session.committed.tokens().begin(), session.committed.tokens().end());
         const auto& proposed = decode::step(scheme, session).proposed;
         BOOST_TEST(proposed.size() == (round % 2 == 0 ? 9u : 0u));
-        if (!proposed.empty()) BOOST_TEST(proposed.tokens()[0] == ranked(made.row(text, {}), 0));
+        if (!proposed.empty()) BOOST_TEST(proposed.tokens()[0] == ranked(family.row(text, {}), 0));
     }
 }
 
 BOOST_AUTO_TEST_CASE(in_a_context_that_is_too_short_there_is_what_fits) {
-    const auto found_by = [](const auto& made, const auto& layer, auto policy) {
-        const auto scheme = speculate(draft::eagle_tree(layer), made.target, policy, accept::exact{});
+    const auto found_by = [](const auto& family, const auto& layer, auto policy) {
+        const auto scheme = speculate(draft::eagle_tree(layer), family.target, policy, accept::exact{});
         auto session = session_of(scheme, std::vector<token>{2, 1, 0, 3, 3});
         const auto found = decode::step(scheme, session).proposed.parents();
         return std::vector<std::int32_t>(found.begin(), found.end());
@@ -257,12 +257,12 @@ BOOST_AUTO_TEST_CASE(in_a_context_that_is_too_short_there_is_what_fits) {
     const policy::tree_static planned(wide);
     using parents = std::vector<std::int32_t>;
     const auto paths = [&](std::size_t context) {
-        const models made(5, context);
-        return found_by(made, made.paths, planned);
+        const models family(5, context);
+        return found_by(family, family.paths, planned);
     };
     const auto trees = [&](std::size_t context) {
-        const models made(5, context);
-        return found_by(made, made.trees, planned);
+        const models family(5, context);
+        return found_by(family, family.trees, planned);
     };
     // Four inputs lead to the root. Without trees the path counts, in a tree each inner node.
     BOOST_TEST((paths(3) == parents{} && trees(3) == parents{}));
@@ -274,11 +274,11 @@ BOOST_AUTO_TEST_CASE(in_a_context_that_is_too_short_there_is_what_fits) {
     // Who looks ahead has the chain run first: with room for two inner nodes, [0] and [0, 0] in the place of [1].
     std::vector<observation> asked;
     for (const std::size_t context : {3u, 4u, 5u, 6u, 7u, 8u}) {
-        const models made(5, context);
+        const models family(5, context);
         const testing::looking_ahead looking{&wide, &asked};
-        BOOST_TEST((found_by(made, made.paths, looking) == paths(context)));
-        BOOST_TEST(
-            (found_by(made, made.trees, looking) == (context == 6 ? parents{-1, -1, -1, 0, 0, 3} : trees(context))));
+        BOOST_TEST((found_by(family, family.paths, looking) == paths(context)));
+        BOOST_TEST((found_by(family, family.trees, looking) ==
+                    (context == 6 ? parents{-1, -1, -1, 0, 0, 3} : trees(context))));
     }
 }
 
@@ -312,14 +312,14 @@ BOOST_AUTO_TEST_CASE(a_row_without_numbers_has_no_children) {
 }
 
 BOOST_AUTO_TEST_CASE(states_of_another_size_other_vocabularies_and_limits_of_nothing_are_refused) {
-    const models made(5), other(4);
+    const models family(5), other(4);
     const policy::fixed_length three{3};
     const fused_mock narrow(testing::hashed_model(5, 2), 3);
     BOOST_CHECK_EXCEPTION(
-        speculate(draft::eagle_tree(narrow), made.target, three, accept::exact{}), error,
+        speculate(draft::eagle_tree(narrow), family.target, three, accept::exact{}), error,
         [](const error& e) { return std::string(e.what()).find("of 3 numbers, but the target's have 5") < 99; });
-    BOOST_CHECK_THROW(speculate(draft::eagle_tree(other.trees), made.target, three, accept::exact{}), error);
-    BOOST_CHECK_THROW(draft::eagle_tree(made.trees, {.nodes = 0}), error);
+    BOOST_CHECK_THROW(speculate(draft::eagle_tree(other.trees), family.target, three, accept::exact{}), error);
+    BOOST_CHECK_THROW(draft::eagle_tree(family.trees, {.nodes = 0}), error);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -50,16 +50,16 @@ struct fixture {
     proposal<point_mass> grown(const row_source& source, const draft::dynamic_tree& limits, const Policy& policy) {
         const transform::pipeline transform(chosen, source.model.vocabulary_size());
         draft::context context(before, transform, chooser, policy, observation{}, 100);
-        proposal<point_mass> made;
-        flow::runner(draft::grow_by_value(limits, source, state, context, made, work)).finish();
-        return made;
+        proposal<point_mass> drafted;
+        flow::runner(draft::grow_by_value(limits, source, state, context, drafted, work)).finish();
+        return drafted;
     }
     proposal<point_mass> filled(const row_source& source, const auto& policy) {
         const transform::pipeline transform(chosen, source.model.vocabulary_size());
         draft::context context(before, transform, chooser, policy, observation{}, 100, signals::draft_confidence);
-        proposal<point_mass> made;
-        flow::runner(draft::fill_ranked(source, state, context, made, work)).finish();
-        return made;
+        proposal<point_mass> drafted;
+        flow::runner(draft::fill_ranked(source, state, context, drafted, work)).finish();
+        return drafted;
     }
 };
 
@@ -83,21 +83,21 @@ std::vector<std::pair<double, token>> children(const testing::function_model& mo
     model.fill_row(text, row);
     double sum = 0;
     for (const float logit : row) sum += std::exp(double{logit});
-    std::vector<std::pair<double, token>> made;
+    std::vector<std::pair<double, token>> found;
     for (std::size_t t = 0; t < row.size(); ++t)
-        made.emplace_back(std::exp(double{row[t]}) / sum, static_cast<token>(t));
-    std::sort(made.begin(), made.end(), [](auto a, auto b) { return a.first > b.first; });
-    return made;
+        found.emplace_back(std::exp(double{row[t]}) / sum, static_cast<token>(t));
+    std::sort(found.begin(), found.end(), [](auto a, auto b) { return a.first > b.first; });
+    return found;
 }
 
 /// Siblings are there in the order of their values, after the text of the fixture.
-void siblings_are_ranks(const testing::function_model& model, const proposal<point_mass>& made) {
-    const auto paths = paths_of(made);
+void siblings_are_ranks(const testing::function_model& model, const proposal<point_mass>& proposed) {
+    const auto paths = paths_of(proposed);
     std::map<std::int32_t, std::size_t> rank;
-    for (std::size_t node = 0; node < made.size(); ++node) {
+    for (std::size_t node = 0; node < proposed.size(); ++node) {
         path parent = paths[node];
         parent.pop_back();
-        BOOST_TEST(children(model, {2, 0, 1}, parent)[rank[made.parent(node)]++].second == paths[node].back());
+        BOOST_TEST(children(model, {2, 0, 1}, parent)[rank[proposed.parent(node)]++].second == paths[node].back());
     }
 }
 
@@ -132,12 +132,12 @@ BOOST_FIXTURE_TEST_CASE(the_dynamic_tree_is_the_definitions, fixture) {
     for (std::uint64_t seed = 0; seed < 60; ++seed) {
         const row_source source{testing::hashed_model(6, seed, seed % 2 == 0 ? 1.0f : 4.0f)};
         const draft::dynamic_tree limits{1 + seed % 4, 1 + seed % 3, 1 + seed % 11};
-        const auto made = grown(source, limits, policy::fixed_length{9});
-        auto paths = paths_of(made);
-        BOOST_TEST(testing::longest_path(made) <= limits.depth);
-        branching += made.is_chain() ? 0 : 1;
-        deep += testing::longest_path(made) > 2 ? 1 : 0;
-        cut += made.size() == limits.nodes ? 1 : 0;
+        const auto proposed = grown(source, limits, policy::fixed_length{9});
+        auto paths = paths_of(proposed);
+        BOOST_TEST(testing::longest_path(proposed) <= limits.depth);
+        branching += proposed.is_chain() ? 0 : 1;
+        deep += testing::longest_path(proposed) > 2 ? 1 : 0;
+        cut += proposed.size() == limits.nodes ? 1 : 0;
         std::sort(paths.begin(), paths.end());
         BOOST_TEST((paths == by_definition(source.model, {2, 0, 1}, limits)));
     }
@@ -146,9 +146,9 @@ BOOST_FIXTURE_TEST_CASE(the_dynamic_tree_is_the_definitions, fixture) {
 
 BOOST_FIXTURE_TEST_CASE(siblings_are_there_in_the_order_of_their_values, fixture) {
     const row_source source{testing::hashed_model(6, 3)};
-    const auto made = grown(source, {3, 3, 20}, policy::fixed_length{9});
-    BOOST_TEST(made.size() == 20u);
-    siblings_are_ranks(source.model, made);
+    const auto proposed = grown(source, {3, 3, 20}, policy::fixed_length{9});
+    BOOST_TEST(proposed.size() == 20u);
+    siblings_are_ranks(source.model, proposed);
 }
 
 BOOST_FIXTURE_TEST_CASE(equal_values_go_to_the_shallower_then_the_earlier, fixture) {
@@ -162,11 +162,11 @@ BOOST_FIXTURE_TEST_CASE(equal_values_go_to_the_shallower_then_the_earlier, fixtu
     // All are equal: of a depth's nodes the first are expanded, and the shallow ones are drafted.
     const row_source even{testing::function_model(
         3, 99, [](std::span<const token>, std::span<float> row) { std::fill(row.begin(), row.end(), 0.0f); })};
-    const auto made = grown(even, {3, 2, 5}, policy::fixed_length{9});
+    const auto proposed = grown(even, {3, 2, 5}, policy::fixed_length{9});
     const std::vector<token> tokens{0, 1, 0, 1, 0};
     const std::vector<std::int32_t> parents{-1, -1, 0, 0, 1};
-    BOOST_TEST(made.tokens() == std::span<const token>(tokens), boost::test_tools::per_element());
-    BOOST_TEST(made.parents() == std::span<const std::int32_t>(parents), boost::test_tools::per_element());
+    BOOST_TEST(proposed.tokens() == std::span<const token>(tokens), boost::test_tools::per_element());
+    BOOST_TEST(proposed.parents() == std::span<const std::int32_t>(parents), boost::test_tools::per_element());
 }
 
 BOOST_FIXTURE_TEST_CASE(values_are_of_what_bias_and_mask_leave, fixture) {
@@ -174,11 +174,11 @@ BOOST_FIXTURE_TEST_CASE(values_are_of_what_bias_and_mask_leave, fixture) {
     const row_source source{testing::markov_model({{.96, .032, .008}, {.96, .032, .008}, {.96, .032, .008}})};
     chosen.mask = [](std::span<float> logits, const prefix&) { logits[0] = -INFINITY; };
     chosen.temperature.value = 0;
-    const auto made = grown(source, {3, 2, 4}, policy::fixed_length{9});
+    const auto proposed = grown(source, {3, 2, 4}, policy::fixed_length{9});
     const std::vector<token> tokens{1, 2, 1, 1};  // .8, .2, .64, .512; not .16
     const std::vector<std::int32_t> parents{-1, -1, 0, 2};
-    BOOST_TEST(made.tokens() == std::span<const token>(tokens), boost::test_tools::per_element());
-    BOOST_TEST(made.parents() == std::span<const std::int32_t>(parents), boost::test_tools::per_element());
+    BOOST_TEST(proposed.tokens() == std::span<const token>(tokens), boost::test_tools::per_element());
+    BOOST_TEST(proposed.parents() == std::span<const std::int32_t>(parents), boost::test_tools::per_element());
 }
 
 /// Wants so many depths, by what it is shown of the rows.
@@ -195,8 +195,8 @@ struct recorder {
 BOOST_FIXTURE_TEST_CASE(the_policy_sees_the_row_after_the_best_node_of_each_depth, fixture) {
     const row_source source{testing::hashed_model(6, 3)};
     std::vector<std::pair<std::size_t, double>> shown;
-    const auto made = grown(source, {5, 3, 20}, recorder{&shown});
-    BOOST_TEST(testing::longest_path(made) == 2u);
+    const auto proposed = grown(source, {5, 3, 20}, recorder{&shown});
+    BOOST_TEST(testing::longest_path(proposed) == 2u);
     BOOST_TEST(shown.size() == 2u);
     const path text{2, 0, 1};
     const auto first = children(source.model, text, {});
@@ -215,9 +215,9 @@ BOOST_FIXTURE_TEST_CASE(rows_that_are_left_out_or_hold_no_numbers_have_no_childr
         std::fill(row.begin(), row.end(), 0.0f);
         if (text.size() > 3) row[2] = text.back() == 0 ? NAN : 1.0f;
     })};
-    const auto made = grown(broken, {2, 2, 20}, policy::fixed_length{9});
+    const auto proposed = grown(broken, {2, 2, 20}, policy::fixed_length{9});
     const std::vector<std::int32_t> parents{-1, -1, 1, 1};
-    BOOST_TEST(made.parents() == std::span<const std::int32_t>(parents), boost::test_tools::per_element());
+    BOOST_TEST(proposed.parents() == std::span<const std::int32_t>(parents), boost::test_tools::per_element());
     BOOST_TEST(grown(row_source{testing::function_model(3, 9,
                                                         [](std::span<const token>, std::span<float> row) {
                                                             std::fill(row.begin(), row.end(), -INFINITY);
@@ -230,22 +230,22 @@ BOOST_FIXTURE_TEST_CASE(a_plan_is_filled_depth_by_depth, fixture) {
     std::vector<std::vector<std::int32_t>> asked;
     const row_source source{testing::hashed_model(6, 3), 100, &asked};
     // Depth first: 0 and its child, that one's children; then a second tree.
-    const auto made = filled(source, policy::tree_static(topology{-1, 0, 1, 1, -1, 4, -1}));
+    const auto proposed = filled(source, policy::tree_static(topology{-1, 0, 1, 1, -1, 4, -1}));
     const std::vector<std::int32_t> parents{-1, -1, -1, 0, 1, 3, 3};
-    BOOST_TEST(made.parents() == std::span<const std::int32_t>(parents), boost::test_tools::per_element());
+    BOOST_TEST(proposed.parents() == std::span<const std::int32_t>(parents), boost::test_tools::per_element());
     // Leaves need no row.
     BOOST_TEST((asked == std::vector<std::vector<std::int32_t>>{{-1}, {0, 1}, {3}}));
-    siblings_are_ranks(source.model, made);
+    siblings_are_ranks(source.model, proposed);
 }
 
 BOOST_FIXTURE_TEST_CASE(what_a_row_does_not_offer_is_left_out_with_what_is_beneath, fixture) {
     const row_source two{testing::markov_model({{1, 1, 0}, {1, 0, 0}, {1, 1, 0}})};
     // The prefix ends in 1: one child. After it, 0: two; after these one each.
-    const auto made = filled(two, policy::tree_static(topology{-1, -1, 0, 0, 0, 1, 2, 3, 3, 4}));
+    const auto proposed = filled(two, policy::tree_static(topology{-1, -1, 0, 0, 0, 1, 2, 3, 3, 4}));
     const std::vector<std::int32_t> parents{-1, 0, 0, 1, 2};
-    BOOST_TEST(made.parents() == std::span<const std::int32_t>(parents), boost::test_tools::per_element());
+    BOOST_TEST(proposed.parents() == std::span<const std::int32_t>(parents), boost::test_tools::per_element());
     const std::vector<token> tokens{0, 0, 1, 0, 0};
-    BOOST_TEST(made.tokens() == std::span<const token>(tokens), boost::test_tools::per_element());
+    BOOST_TEST(proposed.tokens() == std::span<const token>(tokens), boost::test_tools::per_element());
 }
 
 /// Plans a tree by the first row, and counts how often it is asked.
@@ -281,7 +281,7 @@ BOOST_FIXTURE_TEST_CASE(a_policy_that_looks_ahead_is_shown_the_chain_and_its_row
         for (const std::size_t rows : {2u, 3u, 6u}) {
             std::vector<observation> asked;
             const testing::looking_ahead policy{&shape, &asked, rows};
-            const auto made = filled(source, policy);
+            const auto proposed = filled(source, policy);
             const std::size_t shown = shape.size() == 0 ? 1 : rows;  // no node is wanted: the draft ends
             BOOST_TEST_REQUIRE(asked.size() == (shown > 1 ? 2u : 1u));
             BOOST_TEST(asked.back().drafted == shown - 1);
@@ -295,8 +295,8 @@ BOOST_FIXTURE_TEST_CASE(a_policy_that_looks_ahead_is_shown_the_chain_and_its_row
             }
             BOOST_TEST(asked.back().path_value == value, boost::test_tools::tolerance(1e-6));
             const auto expected = filled(source, policy::tree_static(shape));
-            BOOST_TEST((testing::difference(expected, made) == ""));
-            BOOST_TEST(made.size() == shape.size());
+            BOOST_TEST((testing::difference(expected, proposed) == ""));
+            BOOST_TEST(proposed.size() == shape.size());
         }
     }
     // Three rows of the chain, then those that are none of it.
@@ -306,16 +306,16 @@ BOOST_FIXTURE_TEST_CASE(a_policy_that_looks_ahead_is_shown_the_chain_and_its_row
     BOOST_TEST((rows_asked == std::vector<std::vector<std::int32_t>>{{-1}, {0}, {1}, {1}}));
     // Where rows end it is asked with what there was.
     asked.clear();
-    const auto made = filled(shallow, testing::looking_ahead{shapes.begin(), &asked, 3});
+    const auto proposed = filled(shallow, testing::looking_ahead{shapes.begin(), &asked, 3});
     BOOST_TEST((asked.size() == 2u && asked[1].drafted == 1u && asked[1].pending == signals::none));
-    BOOST_TEST((testing::difference(filled(shallow, policy::tree_static(*shapes.begin())), made) == ""));
+    BOOST_TEST((testing::difference(filled(shallow, policy::tree_static(*shapes.begin())), proposed) == ""));
 }
 
 BOOST_FIXTURE_TEST_CASE(a_length_is_a_chain_of_the_best, fixture) {
     const row_source source{testing::hashed_model(6, 3)};
     for (const std::size_t length : {0u, 1u, 4u}) {
-        const auto made = filled(source, policy::fixed_length{length});
-        BOOST_TEST((made.is_chain() && made.size() == length));
+        const auto proposed = filled(source, policy::fixed_length{length});
+        BOOST_TEST((proposed.is_chain() && proposed.size() == length));
     }
 }
 
@@ -347,8 +347,8 @@ BOOST_AUTO_TEST_CASE(a_policy_that_weighs_nodes_says_how_far_and_how_many) {
     const row_source source{.model = model, .asked = &rows};
     fixture f;
     std::vector<std::pair<std::size_t, std::vector<float>>> asked;
-    const auto made = f.grown(source, {.depth = 3, .top_k = 2, .nodes = 5}, weighing{1, 3, &asked});
-    BOOST_TEST(made.size() == 3u);
+    const auto proposed = f.grown(source, {.depth = 3, .top_k = 2, .nodes = 5}, weighing{1, 3, &asked});
+    BOOST_TEST(proposed.size() == 3u);
     BOOST_TEST(rows.size() == 3u);  // of depths, each after one node
     for (const auto& level : rows) BOOST_TEST(level.size() == 1u);
     BOOST_REQUIRE(asked.size() == 3u);
@@ -358,8 +358,8 @@ BOOST_AUTO_TEST_CASE(a_policy_that_weighs_nodes_says_how_far_and_how_many) {
         BOOST_TEST(asked[i].second.size() == (i < 2 ? 2u : 5u));
     }
     const auto first = children(model, {2, 0, 1}, {});
-    BOOST_REQUIRE(made.confidences().size() == 3u);
-    BOOST_TEST(std::abs(double{made.confidences()[0]} - first[0].first) < 1e-6);
+    BOOST_REQUIRE(proposed.confidences().size() == 3u);
+    BOOST_TEST(std::abs(double{proposed.confidences()[0]} - first[0].first) < 1e-6);
     BOOST_TEST(std::abs(double{asked[0].second[0]} - first[0].first * first[0].first) < 1e-6);
     BOOST_TEST(f.grown(source, {.depth = 3, .top_k = 2, .nodes = 5}, weighing{0, 9}).size() == 2u);
     BOOST_TEST(f.grown(source, {.depth = 3, .top_k = 2, .nodes = 5}, weighing{2, 0}).empty());
@@ -373,10 +373,10 @@ struct overconfident : weighing {
 BOOST_AUTO_TEST_CASE(no_node_is_worth_more_than_its_parent) {
     const row_source source{.model = testing::hashed_model(6, 3)};
     fixture f;
-    const auto made = f.grown(source, {.depth = 3, .top_k = 2, .nodes = 4}, overconfident{2, 4});
-    BOOST_TEST(made.size() == 4u);
+    const auto proposed = f.grown(source, {.depth = 3, .top_k = 2, .nodes = 4}, overconfident{2, 4});
+    BOOST_TEST(proposed.size() == 4u);
     std::size_t first = 0;
-    for (std::size_t node = 0; node < made.size(); ++node) first += made.parent(node) == after_prefix ? 1 : 0;
+    for (std::size_t node = 0; node < proposed.size(); ++node) first += proposed.parent(node) == after_prefix ? 1 : 0;
     BOOST_TEST(first == 2u);
 }
 

@@ -78,10 +78,10 @@ BOOST_AUTO_TEST_CASE(each_node_is_a_rank_of_the_row_after_its_path) {
 
 /// Counts the rows that are made.
 struct counted_heads : heads_mock {
-    std::size_t* made;
+    std::size_t* count;
     logit_row row(workspace_type& workspace, std::span<const float> state, std::span<const token> tokens,
                   std::size_t head) const {
-        ++*made;
+        ++*count;
         return heads_mock::row(workspace, state, tokens, head);
     }
 };
@@ -89,13 +89,13 @@ struct counted_heads : heads_mock {
 BOOST_AUTO_TEST_CASE(heads_that_see_no_tokens_are_asked_once_for_each_depth) {
     const testing::full_mock target(testing::hashed_model(5, 1));
     for (const bool sees_tokens : {false, true}) {
-        std::size_t made = 0;
-        const counted_heads source{{testing::hashed_model(5, 2), sees_tokens}, &made};
+        std::size_t count = 0;
+        const counted_heads source{{testing::hashed_model(5, 2), sees_tokens}, &count};
         const auto scheme = speculate(draft::head_tree(source), target, policy::tree_static(tree), accept::exact{});
         auto session = session_of(scheme, std::vector<token>{2, 1, 4, 0});
         decode::step(scheme, session);
         // Inner nodes: the prefix, [0], [1], [0, 0], [1, 0].
-        BOOST_TEST(made == (sees_tokens ? 5u : 3u));
+        BOOST_TEST(count == (sees_tokens ? 5u : 3u));
     }
 }
 
@@ -103,8 +103,8 @@ BOOST_AUTO_TEST_CASE(a_policy_that_looks_ahead_sees_the_greedy_chain_before_it_p
     const testing::full_mock target(testing::hashed_model(5, 1));
     const topology aside = topology::of_paths({{0}, {1}, {1, 0}, {1, 0, 0}});
     for (const bool sees_tokens : {false, true}) {
-        std::size_t made = 0;
-        const counted_heads source{{testing::hashed_model(5, 2), sees_tokens}, &made};
+        std::size_t count = 0;
+        const counted_heads source{{testing::hashed_model(5, 2), sees_tokens}, &count};
         const auto scheme_of = [&](auto policy) {
             return speculate(draft::head_tree(source), target, policy, accept::exact{});
         };
@@ -128,9 +128,9 @@ BOOST_AUTO_TEST_CASE(a_policy_that_looks_ahead_sees_the_greedy_chain_before_it_p
             std::vector<observation> asked;
             const auto scheme = scheme_of(testing::looking_ahead{&tree, &asked, rows});
             auto session = session_of(scheme, std::vector<token>{2, 1, 4, 0});
-            made = 0;
+            count = 0;
             decode::step(scheme, session);
-            BOOST_TEST(made == (sees_tokens ? 5u : 3u));
+            BOOST_TEST(count == (sees_tokens ? 5u : 3u));
             BOOST_TEST(asked.size() == (rows > 1 ? 2u : 1u));
             BOOST_TEST(asked.back().drafted == std::min<std::size_t>(rows, 3) - 1);
         }
@@ -142,8 +142,8 @@ BOOST_AUTO_TEST_CASE(what_a_row_says_of_possible_tokens_is_kept_with_it) {
         std::vector<token> only{3};
         logit_row row(workspace_type& workspace, std::span<const float> state, std::span<const token> tokens,
                       std::size_t head) const {
-            const logit_row made = heads_mock::row(workspace, state, tokens, head);
-            return {made.data(), made.size(), only};
+            const logit_row logits = heads_mock::row(workspace, state, tokens, head);
+            return {logits.data(), logits.size(), only};
         }
     };
     const testing::full_mock target(testing::hashed_model(5, 1));
@@ -231,9 +231,9 @@ BOOST_AUTO_TEST_CASE(a_length_is_a_chain_and_the_chain_of_heads) {
     const testing::full_mock target(testing::hashed_model(5, 1));
     const heads_mock source{testing::hashed_model(5, 2)};
     const auto text_by = [&](auto drafter, auto policy) {
-        const auto made = decode::generate(speculate(std::move(drafter), target, policy, accept::exact{}),
-                                           std::vector<token>{2, 1, 4}, up_to(40, 0));
-        return std::pair(made.tokens, made.counts.rounds());
+        const auto decoded = decode::generate(speculate(std::move(drafter), target, policy, accept::exact{}),
+                                              std::vector<token>{2, 1, 4}, up_to(40, 0));
+        return std::pair(decoded.tokens, decoded.counts.rounds());
     };
     const policy::fixed_length two{2};
     const auto expected = text_by(draft::heads(source), two);

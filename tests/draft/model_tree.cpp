@@ -199,9 +199,9 @@ BOOST_AUTO_TEST_CASE(a_length_is_the_chain_of_draft_model) {
             auto chosen = up_to(40);
             chosen.seed = seed;
             const auto text_by = [&](auto drafter, auto by) {
-                const auto made = decode::generate(speculate(std::move(drafter), target, by, criterion),
-                                                   std::vector<token>{2, 1, 4}, chosen);
-                return std::pair(made.tokens, made.counts.rounds());
+                const auto decoded = decode::generate(speculate(std::move(drafter), target, by, criterion),
+                                                      std::vector<token>{2, 1, 4}, chosen);
+                return std::pair(decoded.tokens, decoded.counts.rounds());
             };
             const auto expected = text_by(draft::draft_model(source, token_selector), policy);
             BOOST_CHECK((text_by(draft::model_tree(source, token_selector), policy) == expected));

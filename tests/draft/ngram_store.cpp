@@ -112,9 +112,9 @@ BOOST_AUTO_TEST_CASE(a_table_of_the_targets_own_text_is_accepted) {
     greedy.sampling.temperature.value = 0;
     greedy.stop.max_tokens = 7;
     const auto scheme = speculate(draft::ngram_store(table), target, policy::fixed_length{3}, accept::exact{});
-    const auto made = decode::generate(scheme, ids{1}, greedy);
-    BOOST_TEST(made.tokens == (ids{2, 3, 4, 5, 6, 7, 8}));
-    BOOST_TEST(made.counts.rounds() == 2u);
+    const auto decoded = decode::generate(scheme, ids{1}, greedy);
+    BOOST_TEST(decoded.tokens == (ids{2, 3, 4, 5, 6, 7, 8}));
+    BOOST_TEST(decoded.counts.rounds() == 2u);
 }
 
 BOOST_AUTO_TEST_CASE(another_vocabulary_is_refused) {

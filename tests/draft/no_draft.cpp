@@ -18,11 +18,11 @@ BOOST_AUTO_TEST_CASE(every_round_is_a_plain_step_whatever_the_policy_wants) {
     decode::options chosen;
     chosen.stop.max_tokens = 9;
     const std::vector<token> prompt{1};
-    const auto made = decode::generate(scheme, prompt, chosen);
-    BOOST_TEST(made.counts.count(origin::plain) == 9u);
-    BOOST_TEST(made.counts.rounds() == 9u);
-    BOOST_TEST(made.counts.stages[0].drafted == 0u);
-    BOOST_TEST(made.tokens == decode::generate(plain(target), prompt, chosen).tokens);
+    const auto decoded = decode::generate(scheme, prompt, chosen);
+    BOOST_TEST(decoded.counts.count(origin::plain) == 9u);
+    BOOST_TEST(decoded.counts.rounds() == 9u);
+    BOOST_TEST(decoded.counts.stages[0].drafted == 0u);
+    BOOST_TEST(decoded.tokens == decode::generate(plain(target), prompt, chosen).tokens);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -192,9 +192,9 @@ BOOST_AUTO_TEST_CASE(inside_a_cascade_what_went_through_the_first_layers_goes_on
     auto s = session_of(scheme, greedy(), 60);
     middle.taken();
     while (s.finished == finish_reason::running) decode::step(scheme, s);
-    const auto made = middle.taken();
-    BOOST_TEST(made.shallow > 30u);
-    BOOST_TEST(made.deep == made.shallow);
+    const auto taken = middle.taken();
+    BOOST_TEST(taken.shallow > 30u);
+    BOOST_TEST(taken.deep == taken.shallow);
 }
 
 BOOST_AUTO_TEST_CASE(each_layer_sees_each_token_once) {
@@ -208,16 +208,16 @@ BOOST_AUTO_TEST_CASE(each_layer_sees_each_token_once) {
         std::size_t lengths = 0, accepted = 0;
         while (s.finished == finish_reason::running) {
             const auto& did = decode::step(scheme, s);
-            const auto made = target.taken();
+            const auto taken = target.taken();
             const std::size_t drafted = did.proposed.size(), rows = drafted + 1;
-            if (made.whole > 0) {  // nothing was looked at: plain decoding
-                BOOST_TEST((drafted == 0 && made.whole == 1 && made.passes == 1));
+            if (taken.whole > 0) {  // nothing was looked at: plain decoding
+                BOOST_TEST((drafted == 0 && taken.whole == 1 && taken.passes == 1));
                 continue;
             }
-            BOOST_TEST(made.shallow == rows);
-            BOOST_TEST(made.deep == rows);
-            BOOST_TEST(made.deep_passes == 1u);
-            BOOST_TEST(made.passes == rows + 1);
+            BOOST_TEST(taken.shallow == rows);
+            BOOST_TEST(taken.deep == rows);
+            BOOST_TEST(taken.deep_passes == 1u);
+            BOOST_TEST(taken.passes == rows + 1);
             lengths |= std::size_t{1} << drafted;
             accepted += did.decided.accepted;
         }
@@ -237,8 +237,8 @@ BOOST_AUTO_TEST_CASE(a_policy_that_wants_nothing_decodes_plainly) {
     auto s = session_of(scheme);
     target.taken();
     for (int round = 0; round < 5; ++round) decode::step(scheme, s);
-    const auto made = target.taken();
-    BOOST_TEST((made.whole == 5 && made.shallow == 0 && made.deep == 0));
+    const auto taken = target.taken();
+    BOOST_TEST((taken.whole == 5 && taken.shallow == 0 && taken.deep == 0));
 }
 
 /// The last token committed has been through the first layers when the other drafter is asked.
@@ -253,8 +253,8 @@ BOOST_AUTO_TEST_CASE(what_another_drafter_drafts_joins_the_positions_that_wait) 
     const auto& did = decode::step(scheme, s);
     BOOST_TEST(did.proposed.size() == 2u);
     BOOST_TEST(did.decided.accepted == 2u);
-    const auto made = target.taken();
-    BOOST_TEST((made.shallow == 3 && made.deep == 3 && made.deep_passes == 1 && made.whole == 0));
+    const auto taken = target.taken();
+    BOOST_TEST((taken.shallow == 3 && taken.deep == 3 && taken.deep_passes == 1 && taken.whole == 0));
 }
 
 BOOST_AUTO_TEST_CASE(rounds_inside_a_stage_see_each_token_once_too) {
@@ -266,10 +266,10 @@ BOOST_AUTO_TEST_CASE(rounds_inside_a_stage_see_each_token_once_too) {
     auto s = session_of(scheme);
     middle.taken();
     while (s.finished == finish_reason::running) decode::step(scheme, s);
-    const auto made = middle.taken();
-    BOOST_TEST(made.shallow == made.deep);
-    BOOST_TEST(made.deep > 40u);
-    BOOST_TEST(made.whole < 3u);  // where there is room for one token only
+    const auto taken = middle.taken();
+    BOOST_TEST(taken.shallow == taken.deep);
+    BOOST_TEST(taken.deep > 40u);
+    BOOST_TEST(taken.whole < 3u);  // where there is room for one token only
 }
 
 BOOST_AUTO_TEST_CASE(every_kind_of_text_is_that_of_plain_decoding) {

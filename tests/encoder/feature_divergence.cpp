@@ -17,9 +17,9 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
 features of(std::initializer_list<double> numbers) {
-    features made(static_cast<Eigen::Index>(numbers.size()));
-    std::copy(numbers.begin(), numbers.end(), made.begin());
-    return made;
+    features values(static_cast<Eigen::Index>(numbers.size()));
+    std::copy(numbers.begin(), numbers.end(), values.begin());
+    return values;
 }
 
 features random_features(std::mt19937& random, Eigen::Index size) {

@@ -48,22 +48,23 @@ struct bench {
         return gated(encoders[0], identity{}, encoders[1], identity{}, encoders[2], identity{}, encoders[3]);
     }
     std::string counted() {
-        std::string made;
-        for (std::size_t& each : runs) made += static_cast<char>('0' + std::exchange(each, 0));
-        return made;
+        std::string text;
+        for (std::size_t& each : runs) text += static_cast<char>('0' + std::exchange(each, 0));
+        return text;
     }
 };
 
 /// Exit, encoders that ran, and divergences.
 template <std::size_t N>
-void is(const gate_result<N>& made, std::size_t exit, const std::string& ran, const std::vector<double>& divergences) {
-    BOOST_TEST(made.exit == exit);
+void is(const gate_result<N>& result, std::size_t exit, const std::string& ran,
+        const std::vector<double>& divergences) {
+    BOOST_TEST(result.exit == exit);
     std::string found;
-    for (std::size_t i = 0; i < N; ++i) found += made.ran[i] ? '1' : '0';
+    for (std::size_t i = 0; i < N; ++i) found += result.ran[i] ? '1' : '0';
     BOOST_TEST(found == ran);
-    BOOST_TEST_REQUIRE(made.divergences.size() == divergences.size());
+    BOOST_TEST_REQUIRE(result.divergences.size() == divergences.size());
     for (std::size_t i = 0; i < divergences.size(); ++i) {
-        BOOST_TEST(std::abs(made.divergences[i] - divergences[i]) < 1e-14);
+        BOOST_TEST(std::abs(result.divergences[i] - divergences[i]) < 1e-14);
     }
 }
 
@@ -85,33 +86,33 @@ BOOST_AUTO_TEST_CASE(first_agreement_has_an_exit_per_encoder) {
     static_assert(gate.stages == 3);
     static_assert(std::is_same_v<guarantee_of<decltype(gate)>, guarantee::none>);
 
-    auto made = gate.first_agreement(angle{0}, angle{45}, angle{180});
-    is(made, 0, "110", {distance(45)});
-    BOOST_TEST((made.accepted - direction(0)).norm() < 1e-15);
+    auto result = gate.first_agreement(angle{0}, angle{45}, angle{180});
+    is(result, 0, "110", {distance(45)});
+    BOOST_TEST((result.accepted - direction(0)).norm() < 1e-15);
     BOOST_TEST(all.counted() == "1100");
 
-    made = gate.first_agreement(angle{0}, angle{46}, angle{105});
-    is(made, 1, "111", {distance(46), distance(59)});
-    BOOST_TEST((made.accepted - direction(46)).norm() < 1e-15);
+    result = gate.first_agreement(angle{0}, angle{46}, angle{105});
+    is(result, 1, "111", {distance(46), distance(59)});
+    BOOST_TEST((result.accepted - direction(46)).norm() < 1e-15);
     BOOST_TEST(all.counted() == "1110");
 
-    made = gate.first_agreement(angle{0}, angle{46}, angle{107});
-    is(made, 2, "111", {distance(46), distance(61)});
-    BOOST_TEST((made.accepted - direction(107)).norm() < 1e-15);
+    result = gate.first_agreement(angle{0}, angle{46}, angle{107});
+    is(result, 2, "111", {distance(46), distance(61)});
+    BOOST_TEST((result.accepted - direction(107)).norm() < 1e-15);
     BOOST_TEST(all.counted() == "1110");
 }
 
 BOOST_AUTO_TEST_CASE(first_confirmation_runs_the_same_encoders_and_keeps_the_upper_one) {
     bench all;
     const auto gate = all.three();
-    auto made = gate.first_confirmation(angle{0}, angle{45}, angle{180});
-    is(made, 1, "110", {distance(45)});
-    BOOST_TEST((made.accepted - direction(45)).norm() < 1e-15);
+    auto result = gate.first_confirmation(angle{0}, angle{45}, angle{180});
+    is(result, 1, "110", {distance(45)});
+    BOOST_TEST((result.accepted - direction(45)).norm() < 1e-15);
     BOOST_TEST(all.counted() == "1100");
     for (const double video : {105, 107}) {  // within the last threshold or not
-        made = gate.first_confirmation(angle{0}, angle{46}, angle{video});
-        is(made, 2, "111", {distance(46), distance(video - 46)});
-        BOOST_TEST((made.accepted - direction(video)).norm() < 1e-15);
+        result = gate.first_confirmation(angle{0}, angle{46}, angle{video});
+        is(result, 2, "111", {distance(46), distance(video - 46)});
+        BOOST_TEST((result.accepted - direction(video)).norm() < 1e-15);
         BOOST_TEST(all.counted() == "1110");
     }
 }
@@ -119,19 +120,19 @@ BOOST_AUTO_TEST_CASE(first_confirmation_runs_the_same_encoders_and_keeps_the_upp
 BOOST_AUTO_TEST_CASE(as_published_all_links_agree_or_the_last_encoder_decides) {
     bench all;
     const auto gate = all.three();
-    auto made = gate.as_published(angle{0}, angle{45}, angle{104});
-    is(made, 0, "111", {distance(45), distance(59)});
-    BOOST_TEST((made.accepted - direction(0)).norm() < 1e-15);
+    auto result = gate.as_published(angle{0}, angle{45}, angle{104});
+    is(result, 0, "111", {distance(45), distance(59)});
+    BOOST_TEST((result.accepted - direction(0)).norm() < 1e-15);
     BOOST_TEST(all.counted() == "1110");
 
-    made = gate.as_published(angle{0}, angle{45}, angle{106});
-    is(made, 2, "111", {distance(45), distance(61)});
-    BOOST_TEST((made.accepted - direction(106)).norm() < 1e-15);
+    result = gate.as_published(angle{0}, angle{45}, angle{106});
+    is(result, 2, "111", {distance(45), distance(61)});
+    BOOST_TEST((result.accepted - direction(106)).norm() < 1e-15);
     BOOST_TEST(all.counted() == "1110");
 
-    made = gate.as_published(angle{0}, angle{46}, angle{46});
-    is(made, 2, "111", {distance(46)});
-    BOOST_TEST((made.accepted - direction(46)).norm() < 1e-15);
+    result = gate.as_published(angle{0}, angle{46}, angle{46});
+    is(result, 2, "111", {distance(46)});
+    BOOST_TEST((result.accepted - direction(46)).norm() < 1e-15);
     BOOST_TEST(all.counted() == "1110");
 }
 
@@ -148,9 +149,9 @@ BOOST_AUTO_TEST_CASE(of_four_each_rule_runs_what_it_needs) {
     is(gate.as_published(a, near, further, far), 3, "1111", {distance(25), distance(25), distance(130)});
     is(gate.as_published(a, near, far, far), 3, "1111", {distance(25), distance(155)});
     BOOST_TEST(all.counted() == "3333");
-    const auto made = gate.as_published(a, far, a, near);  // the third is passed over
-    is(made, 3, "1101", {2});
-    BOOST_TEST((made.accepted - direction(25)).norm() < 1e-15);
+    const auto result = gate.as_published(a, far, a, near);  // the third is passed over
+    is(result, 3, "1101", {2});
+    BOOST_TEST((result.accepted - direction(25)).norm() < 1e-15);
     BOOST_TEST(all.counted() == "1101");
 }
 
@@ -174,29 +175,29 @@ BOOST_AUTO_TEST_CASE(accepted_features_are_lifted_to_the_last_encoders) {
     const auto gate = gated<relative_distance>(words, doubled, numbers, swapped, pointed);
     const std::unique_ptr<features> nothing;
 
-    auto made = gate.first_agreement(std::string("abc"), std::vector<double>{6, 1}, nothing);
-    is(made, 0, "110", {0});
-    BOOST_TEST((made.accepted == features{{1, 6, 12}}));
+    auto result = gate.first_agreement(std::string("abc"), std::vector<double>{6, 1}, nothing);
+    is(result, 0, "110", {0});
+    BOOST_TEST((result.accepted == features{{1, 6, 12}}));
 
-    made = gate.first_confirmation(std::string("abc"), std::vector<double>{6, -1}, nothing);
-    is(made, 1, "110", {4.0 / 74});
-    BOOST_TEST((made.accepted == features{{-1, 6, 10}}));
+    result = gate.first_confirmation(std::string("abc"), std::vector<double>{6, -1}, nothing);
+    is(result, 1, "110", {4.0 / 74});
+    BOOST_TEST((result.accepted == features{{-1, 6, 10}}));
 
     const auto video = std::make_unique<features>(features{{1, -6, 0}});
-    made = gate.first_agreement(std::string("abc"), std::vector<double>{-6, 1}, video);
-    is(made, 1, "111", {144.0 / 74, 0});
-    BOOST_TEST((made.accepted == features{{1, -6, 0}}));
+    result = gate.first_agreement(std::string("abc"), std::vector<double>{-6, 1}, video);
+    is(result, 1, "111", {144.0 / 74, 0});
+    BOOST_TEST((result.accepted == features{{1, -6, 0}}));
 
     const auto other = std::make_unique<features>(features{{-1, -6, 0}});
-    made = gate.first_agreement(std::string("abc"), std::vector<double>{6, -1}, other);
-    is(made, 0, "110", {4.0 / 74});
-    made = gate.as_published(std::string("abc"), std::vector<double>{6, 1}, other);
-    BOOST_TEST(made.exit == 2u);
-    BOOST_TEST((made.accepted == *other));
+    result = gate.first_agreement(std::string("abc"), std::vector<double>{6, -1}, other);
+    is(result, 0, "110", {4.0 / 74});
+    result = gate.as_published(std::string("abc"), std::vector<double>{6, 1}, other);
+    BOOST_TEST(result.exit == 2u);
+    BOOST_TEST((result.accepted == *other));
     const auto same = std::make_unique<features>(features{{-1, 6, 10}});
-    made = gate.as_published(std::string("abc"), std::vector<double>{6, -1}, same);
-    is(made, 0, "111", {4.0 / 74, 0});
-    BOOST_TEST((made.accepted == features{{1, 6, 12}}));  // the first encoder's, not the second's
+    result = gate.as_published(std::string("abc"), std::vector<double>{6, -1}, same);
+    is(result, 0, "111", {4.0 / 74, 0});
+    BOOST_TEST((result.accepted == features{{1, 6, 12}}));  // the first encoder's, not the second's
 }
 
 BOOST_AUTO_TEST_CASE(lvalues_are_referred_to_and_rvalues_kept) {
@@ -231,9 +232,9 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(
     BOOST_TEST(gate.first_agreement(good, bad, good).exit == 2u);
     BOOST_TEST(gate.as_published(bad, good, good).exit == 2u);
     BOOST_TEST(gate.as_published(good, good, bad).exit == 2u);
-    const auto made = gate.first_agreement(bad, good, bad);
-    BOOST_TEST(made.exit == 2u);
-    BOOST_TEST(std::isnan(made.accepted(0)));  // the full path is handed on as it is
+    const auto result = gate.first_agreement(bad, good, bad);
+    BOOST_TEST(result.exit == 2u);
+    BOOST_TEST(std::isnan(result.accepted(0)));  // the full path is handed on as it is
 }
 
 BOOST_AUTO_TEST_CASE(features_without_length_agree_with_nothing) {
@@ -248,9 +249,9 @@ BOOST_AUTO_TEST_CASE(softmax_divergences_take_the_next_encoders_for_the_target) 
     const std::vector<double> sure{9, 0, 0}, unsure{1, 0.5, 0};
     const float of_sure[] = {9, 0, 0}, of_unsure[] = {1, 0.5f, 0};
     const auto nats = measure::divergence<measure::kl>(logit_row(of_unsure), logit_row(of_sure));
-    const auto made = gate.first_agreement(sure, unsure);
-    BOOST_TEST(made.divergences[0] == nats);
-    BOOST_TEST(made.exit == 1u);
+    const auto result = gate.first_agreement(sure, unsure);
+    BOOST_TEST(result.divergences[0] == nats);
+    BOOST_TEST(result.exit == 1u);
 }
 
 BOOST_AUTO_TEST_CASE(the_caller_counts) {

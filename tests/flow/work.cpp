@@ -12,8 +12,8 @@ BOOST_AUTO_TEST_SUITE(flow_work)
 using namespace augur;
 
 std::vector<std::vector<int>>& runs() {
-    static std::vector<std::vector<int>> made;
-    return made;
+    static std::vector<std::vector<int>> all;
+    return all;
 }
 
 /// A number; negative ones cannot be done.

@@ -50,13 +50,13 @@ inline llama::host_model fuzzed_target() {
     c.context = 32;
     c.tied_head = true;
     const auto matrix = [](std::size_t rows) {
-        packed_matrix made(backend::host::storage::f32, rows, 8);
+        packed_matrix packed(backend::host::storage::f32, rows, 8);
         for (std::size_t row = 0; row < rows; ++row) {
             std::vector<float> values(8, 0.125f);
             values[row % 8] = 1;
-            made.set_row(row, std::as_bytes(std::span(values)));
+            packed.set_row(row, std::as_bytes(std::span(values)));
         }
-        return made;
+        return packed;
     };
     llama::weights w;
     w.embedding = std::make_shared<const packed_matrix>(matrix(16));

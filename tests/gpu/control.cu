@@ -107,11 +107,11 @@ BOOST_AUTO_TEST_CASE(values_are_sent_in_order_and_recorded_as_they_were) {
     device::send(on, there.data(), values);
     BOOST_TEST(there.on_host() == values, boost::test_tools::per_element());
     const auto before = values;
-    const auto made = on.record([&] { device::send(on, there.data(), values); });
+    const auto recorded = on.record([&] { device::send(on, there.data(), values); });
     values.assign(1500, 1);
     device::send(on, there.data(), values);
     BOOST_TEST(there.on_host() == values, boost::test_tools::per_element());
-    on.replay(made);
+    on.replay(recorded);
     BOOST_TEST(there.on_host() == before, boost::test_tools::per_element());
 }
 

@@ -76,10 +76,10 @@ BOOST_AUTO_TEST_CASE(speculation_writes_the_text_of_plain_decoding) {
         options.seed = seed;
         options.sampling.temperature = {temperature};
         options.stop.max_tokens = 2000;
-        const auto made = decode::generate(scheme, some_prompt(20, c.vocabulary, seed), options);
-        tokens += made.tokens.size();
-        for (const auto& stage : made.counts.stages) drafted += stage.drafted;
-        return made.tokens;
+        const auto decoded = decode::generate(scheme, some_prompt(20, c.vocabulary, seed), options);
+        tokens += decoded.tokens.size();
+        for (const auto& stage : decoded.counts.stages) drafted += stage.drafted;
+        return decoded.tokens;
     };
     for (std::uint32_t seed = 0; seed < 14; ++seed) {
         const auto greedy = text(seed, 0, 0, accept::exact{});

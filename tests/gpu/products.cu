@@ -55,10 +55,11 @@ void check(std::size_t rows, std::size_t depth) {
     for (const std::size_t columns : {1u, 2u, 8u, 9u, 17u, 33u, 64u}) {
         on.clear(got.data(), got.memory_bytes());
         multiply(on, tiles.view(), x.data(), columns, store_sums{got.data(), rows, rows});
-        const auto made = got.on_host();
+        const auto values = got.on_host();
         const auto end = static_cast<std::ptrdiff_t>(columns * rows);
-        BOOST_TEST((std::vector(made.begin(), made.begin() + end) == std::vector(wanted.begin(), wanted.begin() + end)),
-                   rows << " x " << depth << ", " << columns << " columns");
+        BOOST_TEST(
+            (std::vector(values.begin(), values.begin() + end) == std::vector(wanted.begin(), wanted.begin() + end)),
+            rows << " x " << depth << ", " << columns << " columns");
     }
 }
 

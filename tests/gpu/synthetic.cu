@@ -39,11 +39,11 @@ void check(std::size_t rows, std::size_t depth, float gain) {
     using Element = typename Matrix::view_type::element;
     const auto on = cuda_system::with_stream();
     const random_matrix from(3, matrix_name::down, 1, rows, depth, gain);
-    const Matrix made(on, rows, depth), wanted(on, rows, depth, [&](std::size_t row, std::span<float> out) {
+    const Matrix got(on, rows, depth), wanted(on, rows, depth, [&](std::size_t row, std::span<float> out) {
         for (std::size_t k = 0; k < depth; ++k) out[k] = Element::of(from.four(row, k / 4 * 4)[k % 4]).value();
     });
-    on.launch(made.view().panels, filler(from, made));
-    check_equal(on, made.view(), wanted.view());
+    on.launch(got.view().panels, filler(from, got));
+    check_equal(on, got.view(), wanted.view());
 }
 
 /// Sizes of tiles and others, scales that are normal in binary16 and some that are not.

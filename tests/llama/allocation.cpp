@@ -26,12 +26,12 @@ BOOST_AUTO_TEST_CASE(a_pass_allocates_nothing_after_the_first) {
             const auto tokens = some_tokens(40, model.vocabulary_size());
             auto sequence = model.make_sequence(), other = model.make_sequence();
             const std::vector<std::int32_t> parents{-1, 0, 0, 1, -1, 4, 2, 2};
-            std::vector<model::pass_rows<llama::host_model>> made(2);
+            std::vector<model::pass_rows<llama::host_model>> results(2);
             const auto all_kinds = [&](std::size_t rows) {
                 const auto some = std::span<const token>(tokens).first(rows);
                 const auto back = [&] { model.truncate(sequence, 30); };
                 const auto run = [&](const pass<llama::sequence>& asked) {
-                    model::run<llama::host_model>(model, std::span(&asked, 1), std::span(made).first(1));
+                    model::run<llama::host_model>(model, std::span(&asked, 1), std::span(results).first(1));
                 };
                 model.extend(sequence, some, rows);
                 back();
@@ -46,7 +46,7 @@ BOOST_AUTO_TEST_CASE(a_pass_allocates_nothing_after_the_first) {
                 const std::array<pass<llama::sequence>, 2> both{
                     pass<llama::sequence>{.sequence = &sequence, .tokens = some},
                     pass<llama::sequence>{.sequence = &other, .tokens = some}};
-                model::run<llama::host_model>(model, both, made);
+                model::run<llama::host_model>(model, both, results);
                 back();
                 model.truncate(other, 0);
             };

@@ -98,16 +98,16 @@ BOOST_AUTO_TEST_CASE(long_rows_do_not_depend_on_threads) {
             const auto rest = std::span(tokens).last(11);
             std::vector<float> found[3];
             for (const std::size_t rows : {1u, 1u, 2u, 3u, 4u}) {
-                const auto made = copied(loaded.extend(a, rest.first(rows)));
-                found[0].insert(found[0].end(), made.begin(), made.end());
+                const auto got = copied(loaded.extend(a, rest.first(rows)));
+                found[0].insert(found[0].end(), got.begin(), got.end());
             }
             using passes = std::vector<pass<llama::sequence>>;
             loaded.truncate(a, length - 4);
             const passes both{{.sequence = &a, .tokens = rest.first(1)}, {.sequence = &b, .tokens = rest.first(3)}};
-            std::vector<model::pass_rows<llama::host_model>> made(2);
-            model::run<llama::host_model>(loaded, both, made);
-            found[1] = copied(made[0]);
-            found[2] = copied(made[1]);
+            std::vector<model::pass_rows<llama::host_model>> results(2);
+            model::run<llama::host_model>(loaded, both, results);
+            found[1] = copied(results[0]);
+            found[2] = copied(results[1]);
             for (std::size_t i = 0; i < 3; ++i) {
                 if (threads == 1) wanted[i] = found[i];
                 BOOST_TEST(!found[i].empty());

@@ -94,13 +94,13 @@ struct small_tree {
 
     const M& source;
     state_type make_state() const { return {model::cached_sequence<M>(source)}; }
-    flow::task propose(state_type& state, auto& context, proposal<point_mass>& made) const {
+    flow::task propose(state_type& state, auto& context, proposal<point_mass>& proposed) const {
         constexpr std::int32_t parents[] = {after_prefix, after_prefix, 0, 0, 2};
         for (std::size_t node = 0; node < std::size(parents); ++node) {
             if (!context.wants_more(node < 2 ? 0 : node < 4 ? 1 : 2)) break;
-            const draft::at_node here(context, made, parents[node]);
+            const draft::at_node here(context, proposed, parents[node]);
             const auto rows = co_await state.cache.ask(context.prefix().tokens(), 1);
-            if (draft::draw_next(draft::argmax{}, rows[0], context, made, state.spare, parents[node], node % 2) ==
+            if (draft::draw_next(draft::argmax{}, rows[0], context, proposed, state.spare, parents[node], node % 2) ==
                 no_token) {
                 co_return;
             }
@@ -128,9 +128,9 @@ BOOST_AUTO_TEST_CASE(trees_write_the_text_of_plain_decoding) {
     const auto expected = decode::generate(plain(target), prompt, chosen);
     std::size_t siblings = 0;
     sibling_counter watcher{siblings};
-    const auto made = decode::generate(scheme, prompt, chosen, watcher);
-    BOOST_TEST(made.tokens == expected.tokens, boost::test_tools::per_element());
-    BOOST_TEST(made.counts.rounds() < expected.counts.rounds());
+    const auto decoded = decode::generate(scheme, prompt, chosen, watcher);
+    BOOST_TEST(decoded.tokens == expected.tokens, boost::test_tools::per_element());
+    BOOST_TEST(decoded.counts.rounds() < expected.counts.rounds());
     BOOST_TEST(siblings > 0u);
 }
 

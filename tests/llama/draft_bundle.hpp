@@ -14,65 +14,65 @@ namespace augur::testing {
 inline small_llama small_checkpoint(const std::string& kind, const llama::host_model& target,
                                     io::tensor_type type = io::tensor_type::f32) {
     const llama::config& c = target.configuration();
-    small_llama made(type, static_cast<std::uint32_t>(c.width), static_cast<std::uint32_t>(c.heads),
+    small_llama file(type, static_cast<std::uint32_t>(c.width), static_cast<std::uint32_t>(c.heads),
                      static_cast<std::uint32_t>(c.key_value_heads), static_cast<std::uint32_t>(c.feed_forward));
-    made.sizes["llama.block_count"] = 1;
-    std::erase_if(made.shapes, [](const auto& shape) { return shape.first.starts_with("blk.1."); });
-    made.shapes.erase("token_embd.weight");
-    made.texts["augur.member"] = kind;
-    made.texts["augur.target.name"] = "a small one";
-    made.texts["augur.target.fingerprint"] = target.fingerprint();
-    return made;
+    file.sizes["llama.block_count"] = 1;
+    std::erase_if(file.shapes, [](const auto& shape) { return shape.first.starts_with("blk.1."); });
+    file.shapes.erase("token_embd.weight");
+    file.texts["augur.member"] = kind;
+    file.texts["augur.target.name"] = "a small one";
+    file.texts["augur.target.fingerprint"] = target.fingerprint();
+    return file;
 }
 
 /// The same with a fusion with or without norms.
 inline small_llama small_eagle(const llama::host_model& target, bool norms = true,
                                io::tensor_type type = io::tensor_type::f32) {
-    small_llama made = small_checkpoint("eagle", target, type);
+    small_llama file = small_checkpoint("eagle", target, type);
     const std::uint64_t width = target.hidden_size();
-    made.shapes["augur.fusion.weight"] = {width, 2 * width};
+    file.shapes["augur.fusion.weight"] = {width, 2 * width};
     if (norms) {
-        made.shapes["augur.fusion.embedding_norm.weight"] = {width};
-        made.shapes["augur.fusion.hidden_norm.weight"] = {width};
+        file.shapes["augur.fusion.embedding_norm.weight"] = {width};
+        file.shapes["augur.fusion.hidden_norm.weight"] = {width};
     }
-    return made;
+    return file;
 }
 
 /// Three heads, `medusa` or `hydra`.
 inline small_llama small_heads(const std::string& kind, const llama::host_model& target,
                                io::tensor_type type = io::tensor_type::f32) {
-    small_llama made(type);
-    made.shapes.clear();
-    made.sizes.clear();
+    small_llama file(type);
+    file.shapes.clear();
+    file.sizes.clear();
     const std::uint64_t width = target.hidden_size();
     for (std::uint64_t i = 0; i < 3; ++i) {
         const std::string name = "augur.head." + std::to_string(i);
-        made.shapes[name + ".weight"] = {width, width * (kind == "hydra" ? i + 2 : 1)};
-        made.shapes[name + ".bias"] = {width};
+        file.shapes[name + ".weight"] = {width, width * (kind == "hydra" ? i + 2 : 1)};
+        file.shapes[name + ".bias"] = {width};
     }
-    made.texts = {{"augur.member", kind}, {"augur.target.fingerprint", target.fingerprint()}};
-    return made;
+    file.texts = {{"augur.member", kind}, {"augur.target.fingerprint", target.fingerprint()}};
+    return file;
 }
 
 inline constexpr std::uint64_t exit_rank = 3;
 
 /// Exits after one and after both layers.
 inline small_llama small_exits(const llama::host_model& target, io::tensor_type type = io::tensor_type::f32) {
-    small_llama made(type);
-    made.shapes.clear();
-    made.sizes.clear();
+    small_llama file(type);
+    file.shapes.clear();
+    file.sizes.clear();
     const std::uint64_t width = target.hidden_size();
     for (const char* depth : {"1", "2"}) {
         const std::string name = "augur.exit." + std::string(depth);
-        made.shapes[name + ".norm.weight"] = {width};
-        made.shapes[name + ".up.weight"] = {width, exit_rank};
-        made.shapes[name + ".down.weight"] = {exit_rank, width};
-        made.given[name + ".scale"] = {depth[0] == '1' ? 0.75f : 1.25f};
+        file.shapes[name + ".norm.weight"] = {width};
+        file.shapes[name + ".up.weight"] = {width, exit_rank};
+        file.shapes[name + ".down.weight"] = {exit_rank, width};
+        file.given[name + ".scale"] = {depth[0] == '1' ? 0.75f : 1.25f};
     }
-    made.lists["augur.exits"] = {1, 2};
-    made.lists["augur.head.tokens"] = {0, 3, 40, 76};
-    made.texts = {{"augur.member", "exit"}, {"augur.target.fingerprint", target.fingerprint()}};
-    return made;
+    file.lists["augur.exits"] = {1, 2};
+    file.lists["augur.head.tokens"] = {0, 3, 40, 76};
+    file.texts = {{"augur.member", "exit"}, {"augur.target.fingerprint", target.fingerprint()}};
+    return file;
 }
 
 }  // namespace augur::testing

@@ -169,8 +169,8 @@ BOOST_AUTO_TEST_CASE(published_heads_draft_the_trees_of_their_definition) {
         const auto scheme = speculate(draft::head_tree(heads), target, tree, accept::coupled{});
         decode::options chosen;
         chosen.stop.max_tokens = 40;
-        const auto made = decode::generate(scheme, prompt, chosen);
-        BOOST_TEST(made.tokens == decode::generate(plain(target), prompt, chosen).tokens);
+        const auto decoded = decode::generate(scheme, prompt, chosen);
+        BOOST_TEST(decoded.tokens == decode::generate(plain(target), prompt, chosen).tokens);
         decode::session session(scheme, prompt, {}, {.max_tokens = 100}, random::philox_chooser(0));
         for (int round = 0; round < 8; ++round) {
             const std::vector<token> text(session.committed.tokens().begin(), session.committed.tokens().end());

@@ -177,9 +177,9 @@ BOOST_AUTO_TEST_CASE(rows_do_not_depend_on_how_many_are_computed_together) {
             std::vector<float> found;
             for (std::size_t at = 0; at < 149; at += rows) {
                 const std::size_t count = std::min<std::size_t>(rows, 149 - at);
-                const auto made = copied(model.extend(sequence, std::span(tokens).subspan(at + 1, count),
-                                                      std::span(states).subspan(at * 64, count * 64), count));
-                found.insert(found.end(), made.begin(), made.end());
+                const auto got = copied(model.extend(sequence, std::span(tokens).subspan(at + 1, count),
+                                                     std::span(states).subspan(at * 64, count * 64), count));
+                found.insert(found.end(), got.begin(), got.end());
             }
             if (wanted.empty()) wanted = found;
             BOOST_TEST(same_bits(found, wanted), io::name_of(type) << ", " << rows << " rows");
@@ -254,9 +254,9 @@ BOOST_AUTO_TEST_CASE(the_head_has_the_targets_rows_of_its_tokens) {
     const auto& listed = file.lists["augur.head.tokens"];
     const std::vector<token> one{5};
     const std::vector<std::int32_t> root{-1};
-    for (const scores& made :
+    for (const scores& got :
          {model.extend(sequence, one, one_state, 1), model.extend_tree(sequence, one, one_state, root, 1)}) {
-        BOOST_TEST(made.back().possible() == listed, boost::test_tools::per_element());
+        BOOST_TEST(got.back().possible() == listed, boost::test_tools::per_element());
     }
     const auto rows = target.parameters().output().selected(std::vector<std::size_t>(7));
     BOOST_TEST(model.memory_bytes() == whole.memory_bytes() + rows.memory_bytes());  // the whole head is borrowed

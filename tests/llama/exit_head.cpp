@@ -102,11 +102,11 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_is_refused) {
     other.texts["augur.target.fingerprint"] = "0123456789abcdef";
     BOOST_CHECK_EXCEPTION(llama::exit_head::load(other.write(folder / "other.gguf"), target), error,
                           says({"other.gguf", "0123456789abcdef", target.fingerprint()}));
-    const auto made = [&](std::size_t norm, std::vector<token> tokens) {
+    const auto make = [&](std::size_t norm, std::vector<token> tokens) {
         llama::exit_head(1, std::vector<float>(norm), {}, std::move(tokens), target, {});
     };
-    BOOST_CHECK_EXCEPTION(made(63, {}), error, says({"norm of 63", "states of 64"}));
-    BOOST_CHECK_EXCEPTION(made(64, {1, 2}), error, says({"77 rows", "for 2 tokens"}));
+    BOOST_CHECK_EXCEPTION(make(63, {}), error, says({"norm of 63", "states of 64"}));
+    BOOST_CHECK_EXCEPTION(make(64, {1, 2}), error, says({"77 rows", "for 2 tokens"}));
     const auto head = llama::exit_head::untrained(target, 1);
     std::vector<float> state(64), row(77);
     BOOST_CHECK_EXCEPTION(head.row(std::span(state).first(63), row), error, says({"of 64", "of 63"}));

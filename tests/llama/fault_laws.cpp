@@ -25,12 +25,12 @@ BOOST_AUTO_TEST_SUITE(llama_fault_laws)
 const faults by;
 
 fault_options choice(float temperature) {
-    fault_options made;
-    made.chosen.sampling.temperature = {temperature};
-    made.chosen.stop.max_tokens = 6;
-    made.most_places = unless_sanitized<std::size_t>(60, 4);
-    made.allocations = allocations::hook();
-    return made;
+    fault_options options;
+    options.chosen.sampling.temperature = {temperature};
+    options.chosen.stop.max_tokens = 6;
+    options.most_places = unless_sanitized<std::size_t>(60, 4);
+    options.allocations = allocations::hook();
+    return options;
 }
 
 BOOST_AUTO_TEST_CASE(the_bundled_llama_keeps_them) {

@@ -157,10 +157,10 @@ void check_refusals_name_the_file(const llama::host_model& target) {
     const auto path = small_llama().write(folder / "model.gguf");  // heads of 8
     BOOST_CHECK_EXCEPTION(llama::host_model::load(path, packed), error, says({path.string() + ": ", "32", "have 8"}));
     auto draft = testing::small_checkpoint("draft", target), eagle = testing::small_eagle(target);
-    for (auto* made : {&draft, &eagle}) {
-        made->sizes["llama.attention.head_count"] = made->sizes["llama.attention.head_count_kv"] = 4;
+    for (auto* file : {&draft, &eagle}) {
+        file->sizes["llama.attention.head_count"] = file->sizes["llama.attention.head_count_kv"] = 4;
         for (const char* name : {"q", "k", "v"}) {
-            made->shapes["blk.0.attn_" + std::string(name) + ".weight"] = {64, 64};
+            file->shapes["blk.0.attn_" + std::string(name) + ".weight"] = {64, 64};
         }
     }
     const auto draft_path = draft.write(folder / "draft.gguf"), eagle_path = eagle.write(folder / "eagle.gguf");

@@ -75,9 +75,8 @@ BOOST_AUTO_TEST_CASE(the_layer_makes_of_its_tap_the_state_that_is_verified_from)
             BOOST_TEST(largest_difference(own, expected) < 2e-3);
             const train::columns<float> column =
                 Eigen::Map<const Eigen::VectorXf>(layer_input.data(), augur::detail::index(layer_input.size()));
-            const Eigen::VectorXf made = head.forward(column).layer.state;
-            BOOST_TEST(largest_difference({made.data(), made.data() + made.size()}, {state.begin(), state.end()}) <
-                       2e-3);
+            const Eigen::VectorXf got = head.forward(column).layer.state;
+            BOOST_TEST(largest_difference({got.data(), got.data() + got.size()}, {state.begin(), state.end()}) < 2e-3);
         }
     }
 }

@@ -52,12 +52,12 @@ BOOST_AUTO_TEST_CASE(eight_sequences_in_one_run_get_the_rows_of_each_alone) {
         for (std::size_t i = 0; i < 8; ++i) {
             passes.push_back({.sequence = &sequences[i], .tokens = std::span(texts[i]).subspan(i * 20), .rows = i % 3});
         }
-        std::vector<model::pass_rows<llama::host_model>> made(8);
-        model::run<llama::host_model>(model, passes, made);
+        std::vector<model::pass_rows<llama::host_model>> results(8);
+        model::run<llama::host_model>(model, passes, results);
         for (std::size_t i = 0; i < 8; ++i) {
             const std::size_t rows = std::min(i % 3, texts[i].size());
             BOOST_TEST(model.length(sequences[i]) == texts[i].size());
-            BOOST_TEST((copied(made[i]) == alone(model, texts[i], rows)), "sequence " << i);
+            BOOST_TEST((copied(results[i]) == alone(model, texts[i], rows)), "sequence " << i);
             BOOST_TEST((copied(model.extend(sequences[i], std::vector<token>{1})).size() == model.vocabulary_size()));
         }
     }
@@ -117,12 +117,12 @@ BOOST_AUTO_TEST_CASE(passes_of_all_kinds_go_in_one_run) {
         {.sequence = &chain, .tokens = text, .rows = 2},
         {.sequence = &deep, .rows = 3, .from_layer = 1},
         {.sequence = &tree, .tokens = std::span(text).first(4), .parents = parents, .rows = 1}};
-    std::vector<model::pass_rows<llama::host_model>> made(4);
-    model::run<llama::host_model>(model, passes, made);
-    BOOST_TEST(made[0].size() == 0u);
-    BOOST_TEST((copied(made[1]) == alone(model, text, 2)));
-    BOOST_TEST((copied(made[2]) == alone(model, text, 3)));
-    BOOST_TEST((copied(made[3]) == alone(model, std::vector<token>{text[0], text[1], text[3]}, 1)));
+    std::vector<model::pass_rows<llama::host_model>> results(4);
+    model::run<llama::host_model>(model, passes, results);
+    BOOST_TEST(results[0].size() == 0u);
+    BOOST_TEST((copied(results[1]) == alone(model, text, 2)));
+    BOOST_TEST((copied(results[2]) == alone(model, text, 3)));
+    BOOST_TEST((copied(results[3]) == alone(model, std::vector<token>{text[0], text[1], text[3]}, 1)));
     BOOST_TEST(model.waiting(shallow) == text.size());
     BOOST_TEST(model.waiting(deep) == 0u);
     BOOST_TEST((copied(model::run(model, {.sequence = &shallow, .from_layer = 1})) == alone(model, text, text.size())));

@@ -20,9 +20,9 @@ constexpr std::uint64_t rank = 2;
 /// Changes of these layers of a target; all changes are nothing where `idle`.
 small_llama small_qualifier(const llama::host_model& target, std::vector<std::int32_t> layers, bool idle = false) {
     const llama::config& c = target.configuration();
-    small_llama made;
-    made.shapes.clear();
-    made.sizes.clear();
+    small_llama file;
+    file.shapes.clear();
+    file.sizes.clear();
     const std::uint64_t width = c.width, keys = c.key_value_heads * c.head_size;
     const std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> matrices{
         {"attn_q", {width, width}},
@@ -33,21 +33,21 @@ small_llama small_qualifier(const llama::host_model& target, std::vector<std::in
         {"ffn_up", {c.feed_forward, width}},
         {"ffn_down", {width, c.feed_forward}}};
     const auto put = [&](const std::string& name, std::uint64_t rows, std::uint64_t columns) {
-        made.shapes[name] = {rows, columns};
+        file.shapes[name] = {rows, columns};
     };
-    made.shapes["output_norm.weight"] = {width};
+    file.shapes["output_norm.weight"] = {width};
     for (std::size_t i = 0; i < layers.size(); ++i) {
         const std::string prefix = "blk." + std::to_string(i) + ".";
-        made.shapes[prefix + "attn_norm.weight"] = made.shapes[prefix + "ffn_norm.weight"] = {width};
+        file.shapes[prefix + "attn_norm.weight"] = file.shapes[prefix + "ffn_norm.weight"] = {width};
         for (const auto& [name, shape] : matrices) {
             put(prefix + name + ".delta_up.weight", shape.first, rank);
             put(prefix + name + ".delta_down.weight", rank, shape.second);
         }
     }
-    if (idle) made.zeros = {"delta_up"};
-    made.lists["augur.layers"] = std::move(layers);
-    made.texts = {{"augur.member", "qualifier"}, {"augur.target.fingerprint", target.fingerprint()}};
-    return made;
+    if (idle) file.zeros = {"delta_up"};
+    file.lists["augur.layers"] = std::move(layers);
+    file.texts = {{"augur.member", "qualifier"}, {"augur.target.fingerprint", target.fingerprint()}};
+    return file;
 }
 
 backend::host::packed_matrix copy_of(const backend::host::packed_matrix& matrix) {
@@ -100,15 +100,15 @@ BOOST_AUTO_TEST_CASE(matrices_are_the_targets_and_their_change) {
         const auto& own = *qualifier.parameters().layers[place];
         const auto& original = *target.parameters().layers[1 - place];
         const std::string prefix = "blk." + std::to_string(place) + ".";
-        for (const auto& [name, made, from] :
+        for (const auto& [name, matrix, from] :
              {std::tuple{"attn_q", &own.query, &original.query}, std::tuple{"attn_k", &own.key, &original.key},
               std::tuple{"attn_v", &own.value, &original.value},
               std::tuple{"attn_output", &own.attention_output, &original.attention_output},
               std::tuple{"ffn_gate", &own.gate, &original.gate}, std::tuple{"ffn_up", &own.up, &original.up},
               std::tuple{"ffn_down", &own.down, &original.down}}) {
-            std::vector<float> found(made->depth());
-            for (std::size_t row = 0; row < made->rows(); ++row) {
-                made->unpack_row(row, found);
+            std::vector<float> found(matrix->depth());
+            for (std::size_t row = 0; row < matrix->rows(); ++row) {
+                matrix->unpack_row(row, found);
                 const auto wanted = row_by_definition(file, prefix + name, *from, row);
                 for (std::size_t i = 0; i < found.size(); ++i) {
                     if (std::abs(found[i] - wanted[i]) > 1e-5f * (1 + std::abs(wanted[i]))) {

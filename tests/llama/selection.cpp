@@ -95,14 +95,14 @@ BOOST_AUTO_TEST_CASE(rows_name_the_tokens_that_the_head_keeps) {
     const std::vector<pass<llama::sequence>> passes{{.sequence = &sequence, .tokens = tokens, .rows = 3},
                                                     {.sequence = &other, .tokens = tokens}};
     check(model.run(passes), 12);
-    std::vector<augur::model::pass_rows<llama::host_model>> made(2);
-    augur::model::run<llama::host_model>(model, passes, made);
-    check(made[0], 3);
-    check(made[1], 9);
-    made[1].drop(4);
-    check(made[1], 5);
-    made[1].own(1, vocabulary);
-    BOOST_TEST(made[1][0].possible().empty());
+    std::vector<augur::model::pass_rows<llama::host_model>> results(2);
+    augur::model::run<llama::host_model>(model, passes, results);
+    check(results[0], 3);
+    check(results[1], 9);
+    results[1].drop(4);
+    check(results[1], 5);
+    results[1].own(1, vocabulary);
+    BOOST_TEST(results[1][0].possible().empty());
     const auto whole = file.load();
     auto own = whole.make_sequence();
     BOOST_TEST(whole.extend(own, tokens).back().possible().empty());

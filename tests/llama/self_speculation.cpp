@@ -26,12 +26,12 @@ const std::vector<token> prompt = some_tokens(11, 77);
 
 /// Of four layers; those from `idle` on leave their states as they are.
 small_llama four_layers(io::tensor_type type = io::tensor_type::f32, std::size_t idle = 4) {
-    small_llama made = small_llama(type).with_four_layers();
+    small_llama file = small_llama(type).with_four_layers();
     for (std::size_t layer = idle; layer < 4; ++layer) {
         const std::string name = "blk." + std::to_string(layer) + ".";
-        made.zeros.insert(made.zeros.end(), {name + "attn_output", name + "ffn_down"});
+        file.zeros.insert(file.zeros.end(), {name + "attn_output", name + "ffn_down"});
     }
-    return made;
+    return file;
 }
 
 decode::options greedy_options() {

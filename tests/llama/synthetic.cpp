@@ -38,11 +38,11 @@ BOOST_AUTO_TEST_CASE(passes_over_every_format_make_numbers) {
 BOOST_AUTO_TEST_CASE(layers_repeat_those_that_are_different) {
     const auto c = llama::synthetic_config(small, 300, 64);
     const auto layers_in = [&](std::size_t distinct) {
-        const auto made = llama::synthetic_weights(c, storage::q8_0).model(distinct);
-        BOOST_TEST(made.layers.size() == 5u);
+        const auto weights = llama::synthetic_weights(c, storage::q8_0).model(distinct);
+        BOOST_TEST(weights.layers.size() == 5u);
         for (std::size_t i = distinct; distinct > 0 && i < 5; ++i)
-            BOOST_TEST(made.layers[i] == made.layers[i - distinct]);
-        return std::set(made.layers.begin(), made.layers.end()).size();
+            BOOST_TEST(weights.layers[i] == weights.layers[i - distinct]);
+        return std::set(weights.layers.begin(), weights.layers.end()).size();
     };
     BOOST_TEST(layers_in(2) == 2u);
     BOOST_TEST(layers_in(0) == 1u);
@@ -52,8 +52,8 @@ BOOST_AUTO_TEST_CASE(layers_repeat_those_that_are_different) {
 BOOST_AUTO_TEST_CASE(bytes_are_about_those_that_weights_take) {
     const auto c = llama::synthetic_config(small, 304, 64);
     for (const storage format : backend::host::all_storages) {
-        const auto made = llama::synthetic_weights(c, format).model(1);
-        const auto layer = static_cast<double>(made.layers[0]->memory_bytes());
+        const auto weights = llama::synthetic_weights(c, format).model(1);
+        const auto layer = static_cast<double>(weights.layers[0]->memory_bytes());
         BOOST_TEST(static_cast<double>(llama::stored_bytes(format, llama::layer_parameters(c))) == layer,
                    boost::test_tools::tolerance(0.1));
     }

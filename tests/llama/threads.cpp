@@ -43,9 +43,9 @@ double work(const M& model, std::size_t layers) {
         model::run(model, {.sequence = &a, .tokens = text, .to_layer = layers - 1});
         read(model::run(model, {.sequence = &a, .from_layer = layers - 1}));
         const std::vector<pass<sequence_t<M>>> both{{.sequence = &a, .tokens = text}, {.sequence = &b, .tokens = text}};
-        std::vector<model::pass_rows<M>> made(2);
-        model::run<M>(model, both, made);
-        for (const auto& rows : made) read(rows);
+        std::vector<model::pass_rows<M>> results(2);
+        model::run<M>(model, both, results);
+        for (const auto& rows : results) read(rows);
         model.truncate(a, 2);
         model.truncate(b, 0);
     }

@@ -41,9 +41,9 @@ double largest_difference(std::span<const float> a, std::span<const float> b) {
 struct pair_of {
     llama::host_model narrow, wide;
 };
-pair_of load_both(const small_llama& made, const llama::shape& to, llama::load_options options = {}) {
+pair_of load_both(const small_llama& file, const llama::shape& to, llama::load_options options = {}) {
     const testing::temporary_directory folder;
-    const auto path = made.write(folder / "model.gguf");
+    const auto path = file.write(folder / "model.gguf");
     auto narrow = llama::host_model::load(path, options);
     options.shape = to;
     return {std::move(narrow), llama::host_model::load(path, options)};
@@ -101,11 +101,11 @@ train::columns<float> states_after_one_layer(const llama::host_model& model) {
     const pass<llama::sequence> asked{.sequence = &sequence, .tokens = tokens, .to_layer = 1};
     model.run({&asked, 1});
     const auto states = model.hidden(sequence);
-    train::columns<float> made(augur::detail::index(model.hidden_size()), augur::detail::index(states.size()));
+    train::columns<float> got(augur::detail::index(model.hidden_size()), augur::detail::index(states.size()));
     for (std::size_t i = 0; i < states.size(); ++i) {
-        std::copy(states[i].begin(), states[i].end(), made.col(augur::detail::index(i)).data());
+        std::copy(states[i].begin(), states[i].end(), got.col(augur::detail::index(i)).data());
     }
-    return made;
+    return got;
 }
 
 BOOST_AUTO_TEST_CASE(what_an_exit_learned_makes_the_same_logits) {
@@ -119,10 +119,10 @@ BOOST_AUTO_TEST_CASE(what_an_exit_learned_makes_the_same_logits) {
             const train::checkpoint<float> kept{
                 .options = small.options(), .tokens = {}, .values = learned, .first = learned, .second = learned};
             auto large = exit_of(wide, small.options());
-            const auto made = train::widened(kept, {"", 1, narrow.hidden_size(), narrow.vocabulary_size()},
-                                             wide.hidden_size(), large.options().epsilon);
-            made.check(large);
-            large.assign(made.values);
+            const auto wider = train::widened(kept, {"", 1, narrow.hidden_size(), narrow.vocabulary_size()},
+                                              wide.hidden_size(), large.options().epsilon);
+            wider.check(large);
+            large.assign(wider.values);
             const auto expected = small.forward(states_after_one_layer(narrow)).logits;
             const auto found = large.forward(states_after_one_layer(wide)).logits;
             BOOST_TEST((found - expected).cwiseAbs().maxCoeff() < 1e-5f * (1 + expected.cwiseAbs().maxCoeff()));
@@ -202,9 +202,9 @@ llama::host_model written_and_loaded(const std::filesystem::path& path, const ll
 /// Their files say no shape: it is their target's.
 BOOST_AUTO_TEST_CASE(heads_and_exits_are_widened_where_heads_grow) {
     const testing::temporary_directory folder;
-    small_llama made;
-    made.given["rope_freqs.weight"] = {1, 1.5f, 2, 4};
-    const auto path = made.write(folder / "model.gguf");
+    small_llama file;
+    file.given["rope_freqs.weight"] = {1, 1.5f, 2, 4};
+    const auto path = file.write(folder / "model.gguf");
     const auto narrow = llama::host_model::load(path);
     const auto tokens = testing::some_tokens(9, narrow.vocabulary_size());
     auto a = narrow.make_sequence();
@@ -254,11 +254,11 @@ BOOST_AUTO_TEST_CASE(what_was_widened_is_known_again) {
 
 BOOST_AUTO_TEST_CASE(a_widened_file_is_the_widened_model) {
     const testing::temporary_directory folder;
-    small_llama made;
-    made.given["rope_freqs.weight"] = {1, 1.5f, 2, 4};
-    made.tokens.assign(77, "x");
-    for (std::size_t i = 0; i < made.tokens.size(); ++i) made.tokens[i] += std::to_string(i);
-    const auto path = made.write(folder / "model.gguf");
+    small_llama file;
+    file.given["rope_freqs.weight"] = {1, 1.5f, 2, 4};
+    file.tokens.assign(77, "x");
+    for (std::size_t i = 0; i < file.tokens.size(); ++i) file.tokens[i] += std::to_string(i);
+    const auto path = file.write(folder / "model.gguf");
     for (const auto& to : {same_heads, larger_heads}) {
         const auto expected = llama::host_model::load(path, {.shape = to});
         const auto found = written_and_loaded(path, to);
@@ -270,7 +270,7 @@ BOOST_AUTO_TEST_CASE(a_widened_file_is_the_widened_model) {
         BOOST_TEST(testing::logits_in_steps(found, tokens, 5) == testing::logits_in_steps(expected, tokens, 5),
                    boost::test_tools::per_element());
         const io::gguf_file written(wide_path);
-        BOOST_TEST(written.array<std::string>("tokenizer.ggml.tokens") == made.tokens,
+        BOOST_TEST(written.array<std::string>("tokenizer.ggml.tokens") == file.tokens,
                    boost::test_tools::per_element());
         const auto names_the_original = [](const error& e) {
             return std::string(e.what()).find("is a widened model already, of one of 64 x 96") != std::string::npos;
@@ -285,9 +285,9 @@ BOOST_AUTO_TEST_CASE(scaled_positions_are_written_once) {
     const testing::temporary_directory folder;
     const auto tokens = testing::some_tokens(20, 77);
     for (const char* key : {"llama.rope.scaling.factor", "llama.rope.scale_linear"}) {
-        small_llama made;
-        made.numbers[key] = 4.0f;
-        const auto path = made.write(folder / "model.gguf");
+        small_llama file;
+        file.numbers[key] = 4.0f;
+        const auto path = file.write(folder / "model.gguf");
         const auto expected = llama::host_model::load(path, {.shape = same_heads});
         const auto found = written_and_loaded(path, same_heads);
         BOOST_TEST(found.configuration().rotary_factors == std::vector<float>(4, 4.0f));
@@ -300,9 +300,9 @@ BOOST_AUTO_TEST_CASE(scaled_positions_are_written_once) {
 BOOST_AUTO_TEST_CASE(what_a_model_has_no_place_for_is_not_widened) {
     const testing::temporary_directory folder;
     for (const char* name : {"blk.2.attn_q.weight", "blk.99999999999999999999.ffn_up.weight", "blk.x", "output.bias"}) {
-        small_llama made;
-        made.shapes[name] = {64, 64};
-        const auto path = made.write(folder / "model.gguf");
+        small_llama file;
+        file.shapes[name] = {64, 64};
+        const auto path = file.write(folder / "model.gguf");
         const auto names_it = [&](const error& e) {
             const std::string said = e.what();
             return said.find("1 tensor is not understood") != said.npos && said.find(name) != said.npos;
@@ -349,11 +349,11 @@ BOOST_AUTO_TEST_CASE(formats_whose_blocks_do_not_fit) {
 BOOST_AUTO_TEST_CASE(formats_that_are_kept_or_stood_for) {
     using enum io::tensor_type;
     const testing::temporary_directory folder;
-    const std::pair<io::tensor_type, std::string_view> made[] = {
+    const std::pair<io::tensor_type, std::string_view> formats[] = {
         {f32, "f32"},   {f16, "f16"},  {bf16, "bf16"}, {q8_0, "q8_0"}, {q4_0, "q4_0"}, {q4_1, "q4_1"},
         {q5_0, "q8_0"}, {q5_1, "f32"}, {q4_k, "q4_1"}, {q5_k, "f32"},  {q6_k, "q8_0"},
     };
-    for (const auto& [type, kept] : made) {
+    for (const auto& [type, kept] : formats) {
         const auto path = small_llama(type, 256, 4, 2, 256).write(folder / "model.gguf");
         const llama::shape to{512, 256, 8, 2, 64, 2};
         const auto in_memory = llama::host_model::load(path, {.shape = to}), of_a_file = written_and_loaded(path, to);
@@ -365,11 +365,11 @@ BOOST_AUTO_TEST_CASE(formats_that_are_kept_or_stood_for) {
 
 BOOST_AUTO_TEST_CASE(a_written_file_says_what_it_is) {
     const testing::temporary_directory folder;
-    small_llama made(io::tensor_type::q4_1, 64, 2, 1);
-    made.texts["general.name"] = "Small";
-    made.texts["general.size_label"] = "135M";
-    made.sizes["general.file_type"] = 3;
-    const auto path = made.write(folder / "model.gguf");
+    small_llama written(io::tensor_type::q4_1, 64, 2, 1);
+    written.texts["general.name"] = "Small";
+    written.texts["general.size_label"] = "135M";
+    written.sizes["general.file_type"] = 3;
+    const auto path = written.write(folder / "model.gguf");
     const llama::shape to{128, 96, 4, 1, 32, 3};
     for (const auto& [format, number] :
          std::vector<std::pair<llama::weight_format, std::uint32_t>>{{llama::weight_format::keep, 3},

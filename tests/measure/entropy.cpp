@@ -343,13 +343,13 @@ BOOST_AUTO_TEST_CASE(impossible_missing_probabilities_are_refused_with_their_val
 BOOST_AUTO_TEST_CASE(a_row_that_names_its_possible_tokens_has_the_same_moments_bit_for_bit) {
     const auto bits = [](double x) { return std::bit_cast<std::uint64_t>(x); };
     augur::testing::for_listed_rows([&](const augur::testing::listed_row& row) {
-        const auto made = moments(row.named()), expected = moments(row.plain());
-        BOOST_TEST(made.maximum == expected.maximum);
-        BOOST_TEST(made.valid == expected.valid);
-        BOOST_TEST(bits(made.sum) == bits(expected.sum));
-        BOOST_TEST(bits(made.moment) == bits(expected.moment));
+        const auto got = moments(row.named()), expected = moments(row.plain());
+        BOOST_TEST(got.maximum == expected.maximum);
+        BOOST_TEST(got.valid == expected.valid);
+        BOOST_TEST(bits(got.sum) == bits(expected.sum));
+        BOOST_TEST(bits(got.moment) == bits(expected.moment));
         BOOST_TEST(bits(entropy_nats(row.named())) == bits(entropy_nats(row.plain())));
-        BOOST_TEST(bits(confidence(made)) == bits(confidence(expected)));
+        BOOST_TEST(bits(confidence(got)) == bits(confidence(expected)));
         const augur::token some = row.possible.back();
         BOOST_TEST(bits(log_probability(row.named(), some)) == bits(log_probability(row.plain(), some)));
         BOOST_TEST(bits(entropy_nats_offset(row.named())) == bits(entropy_nats_offset(row.plain())));

@@ -174,15 +174,15 @@ BOOST_AUTO_TEST_CASE(a_batch_is_one_run_of_the_engine) {
     const std::vector<token> tokens{1, 2, 3};
     std::vector<pass<model::any_model::sequence_type>> passes;
     for (auto& s : sequences) passes.push_back({.sequence = &s, .tokens = tokens, .rows = 1});
-    std::vector<model::pass_rows<model::any_model>> made(8);
-    model::run<model::any_model>(held, passes, made);
+    std::vector<model::pass_rows<model::any_model>> results(8);
+    model::run<model::any_model>(held, passes, results);
     BOOST_TEST(own.runs == 1u);
-    for (const auto& rows : made) BOOST_TEST(rows.size() == 1u);
+    for (const auto& rows : results) BOOST_TEST(rows.size() == 1u);
     const model::any_model other(own);
     auto foreign = model::any_model(some_model());
     auto s = foreign.make_sequence();
     passes[5].sequence = &s;
-    BOOST_CHECK_EXCEPTION((model::run<model::any_model>(held, passes, made)), error, [](const error& e) {
+    BOOST_CHECK_EXCEPTION((model::run<model::any_model>(held, passes, results)), error, [](const error& e) {
         return std::string(e.what()) == "any_model: a sequence of another model";
     });
     for (const auto& each : sequences) BOOST_TEST(held.length(each) == 3u);

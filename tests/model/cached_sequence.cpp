@@ -29,10 +29,10 @@ BOOST_AUTO_TEST_CASE(any_history_gives_the_rows_of_a_fresh_cache) {
         tokens.resize(1 + random() % tokens.size());
         while (random() % 3 != 0) tokens.push_back(static_cast<token>(random() % 4));
         const std::size_t rows = 1 + random() % tokens.size();
-        const auto made = cached.score(tokens, rows);
-        BOOST_REQUIRE(made.size() >= rows);
+        const auto got = cached.score(tokens, rows);
+        BOOST_REQUIRE(got.size() >= rows);
         for (std::size_t i = 0; i < rows; ++i) {
-            const logit_row row = made[made.size() - rows + i];
+            const logit_row row = got[got.size() - rows + i];
             const auto expected = fresh_row(model, std::span(tokens).first(tokens.size() - rows + i + 1));
             BOOST_TEST(std::equal(row.begin(), row.end(), expected.begin()));
         }
@@ -183,10 +183,10 @@ BOOST_AUTO_TEST_CASE(a_model_that_shows_the_states_of_its_rows_is_asked_for_all_
     const std::vector<token> text{0, 3, 1, 2, 2}, nodes{1, 4, 3}, whole{0, 3, 1, 2, 2, 3, 1, 4};
     const std::vector<std::int32_t> parents{-1, 0, -1};
     const std::vector<std::size_t> path{2};
-    const auto rows_are = [&](const auto& made, std::span<const std::vector<token>> texts) {
-        BOOST_TEST_REQUIRE(made.size() == texts.size());
-        for (std::size_t i = 0; i < made.size(); ++i) {
-            BOOST_TEST(std::equal(made[i].begin(), made[i].end(), fresh_row(law, texts[i]).begin()));
+    const auto rows_are = [&](const auto& got, std::span<const std::vector<token>> texts) {
+        BOOST_TEST_REQUIRE(got.size() == texts.size());
+        for (std::size_t i = 0; i < got.size(); ++i) {
+            BOOST_TEST(std::equal(got[i].begin(), got[i].end(), fresh_row(law, texts[i]).begin()));
         }
     };
     const auto shows = [&](auto& cached, std::size_t first, std::size_t size) {
@@ -344,12 +344,12 @@ void any_history_of_parts(const M& model) {
         const std::size_t rows = 1 + random() % tokens.size();
         const bool at_last = random() % 2 == 0;
         if (!at_last) at_once(cached.join(tokens));
-        const auto made = at_last ? cached.score(tokens, rows) : at_once(cached.ask(tokens, rows));
-        BOOST_TEST_REQUIRE(made.size() == rows);
+        const auto got = at_last ? cached.score(tokens, rows) : at_once(cached.ask(tokens, rows));
+        BOOST_TEST_REQUIRE(got.size() == rows);
         for (std::size_t i = 0; i < rows; ++i) {
             const auto expected =
                 fresh_row(testing::hashed_model(4, 1), std::span(tokens).first(tokens.size() - rows + i + 1));
-            BOOST_TEST(std::equal(made[i].begin(), made[i].end(), expected.begin()));
+            BOOST_TEST(std::equal(got[i].begin(), got[i].end(), expected.begin()));
         }
         BOOST_TEST(cached.tokens() == std::span<const token>(tokens), boost::test_tools::per_element());
         BOOST_TEST(cached.waiting() == 0u);

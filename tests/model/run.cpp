@@ -109,8 +109,8 @@ BOOST_AUTO_TEST_CASE(passes_one_after_another_are_taken_back_when_one_fails) {
         const std::vector<asked> passes{{.sequence = &a, .tokens = nodes},
                                         {.sequence = &c, .tokens = nodes, .parents = parents},
                                         {.sequence = &b, .tokens = too_many}};
-        std::vector<model::pass_rows<std::remove_cvref_t<decltype(model)>>> made(3);
-        refuses([&] { model::run(model, std::span(passes), std::span(made)); }, "cannot grow by 65");
+        std::vector<model::pass_rows<std::remove_cvref_t<decltype(model)>>> results(3);
+        refuses([&] { model::run(model, std::span(passes), std::span(results)); }, "cannot grow by 65");
         BOOST_TEST(model.length(a) == 2u);
         BOOST_TEST(model.length(b) == 0u);
         BOOST_TEST(model.length(c) == 0u);
@@ -127,15 +127,15 @@ BOOST_AUTO_TEST_CASE(rows_stay_while_the_sequences_of_other_passes_are_run) {
         const std::vector<token> first{1, 2, 3}, second{4, 0};
         const std::vector<pass<sequence_t<M>>> passes{{.sequence = &a, .tokens = first, .rows = 2},
                                                       {.sequence = &b, .tokens = second}};
-        std::vector<model::pass_rows<M>> made(2);
-        model::run<M>(model, passes, made);
-        const auto expected = testing::copy_of(made[1]);
-        BOOST_TEST(made[0].size() == 2u);
+        std::vector<model::pass_rows<M>> results(2);
+        model::run<M>(model, passes, results);
+        const auto expected = testing::copy_of(results[1]);
+        BOOST_TEST(results[0].size() == 2u);
         for (int i = 0; i < 10; ++i) {
             model::run<M>(model, {.sequence = &a, .tokens = first});
             model.truncate(a, 0);
         }
-        BOOST_TEST(testing::difference(expected, testing::copy_of(made[1])) == "");
+        BOOST_TEST(testing::difference(expected, testing::copy_of(results[1])) == "");
     };
     check(sound);
     check(testing::batch_mock(sound));  // where its rows lie is noted in the first sequence
@@ -175,9 +175,10 @@ BOOST_AUTO_TEST_CASE(what_no_model_can_make_up_is_refused_by_name) {
     auto shown = shows.make_sequence();
     refuses([&] { model::run(shows, {.sequence = &shown, .tokens = nodes, .parents = parents, .states = true}); },
             "the hidden states of a tree of 5 tokens were asked of a model without pass_features::trees");
-    std::vector<model::pass_rows<testing::function_model>> made(2);
+    std::vector<model::pass_rows<testing::function_model>> results(2);
     const std::vector<pass<testing::mock_sequence>> one{{.sequence = &sequence, .tokens = nodes}};
-    refuses([&] { model::run<testing::function_model>(sound, one, made); }, "1 passes, but places for the rows of 2");
+    refuses([&] { model::run<testing::function_model>(sound, one, results); },
+            "1 passes, but places for the rows of 2");
     BOOST_TEST(sequence.tokens.empty());
     BOOST_TEST(shown.tokens.empty());
 }
@@ -200,8 +201,8 @@ BOOST_AUTO_TEST_CASE(rows_that_are_missing_or_too_many_are_not_taken_for_others)
         auto a = model.make_sequence(), b = model.make_sequence();
         const std::vector<pass<miscounts::sequence_type>> passes{{.sequence = &a, .tokens = nodes},
                                                                  {.sequence = &b, .tokens = before, .rows = 1}};
-        std::vector<model::pass_rows<miscounts>> made(2);
-        refuses([&] { model::run<miscounts>(model, passes, made); }, said);
+        std::vector<model::pass_rows<miscounts>> results(2);
+        refuses([&] { model::run<miscounts>(model, passes, results); }, said);
     }
 }
 
@@ -219,8 +220,8 @@ BOOST_AUTO_TEST_CASE(rows_of_another_width_than_the_vocabulary_are_refused) {
         auto a = model.make_sequence(), b = model.make_sequence();
         const std::vector<pass<sequence_t<M>>> passes{{.sequence = &a, .tokens = before, .rows = 1},
                                                       {.sequence = &b, .tokens = before}};
-        std::vector<model::pass_rows<M>> made(2);
-        refuses([&] { model::run<M>(model, passes, made); }, said);
+        std::vector<model::pass_rows<M>> results(2);
+        refuses([&] { model::run<M>(model, passes, results); }, said);
         refuses([&] { model::run<M>(model, passes[0]); }, said);
         refuses([&] { model::run<M>(model, {.sequence = &a, .tokens = nodes, .parents = parents}); }, said);
     };
@@ -288,9 +289,9 @@ struct array_rows {
 static_assert(std::is_trivially_copyable_v<array_rows>);
 struct array_model : smallest::model {
     array_rows extend(sequence_type& s, std::span<const token> tokens) const {
-        const scores made = smallest::model::extend(s, tokens);
-        array_rows own{.count = made.size()};
-        for (std::size_t i = 0; i < made.size(); ++i) std::copy(made[i].begin(), made[i].end(), own.rows[i].begin());
+        const scores rows = smallest::model::extend(s, tokens);
+        array_rows own{.count = rows.size()};
+        for (std::size_t i = 0; i < rows.size(); ++i) std::copy(rows[i].begin(), rows[i].end(), own.rows[i].begin());
         return own;
     }
 };

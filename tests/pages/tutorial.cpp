@@ -14,15 +14,15 @@ namespace {
 std::string shown;
 bool holds = true;
 
-void show(const std::string& name, const auto& made) {
+void show(const std::string& name, const auto& decoded) {
     char line[96];
     std::snprintf(line, sizeof line, "%-28s %zu tokens, %zu passes, %.2f tokens a pass\n", name.c_str(),
-                  made.tokens.size(), made.counts.rounds(), made.counts.accepted_length());
+                  decoded.tokens.size(), decoded.counts.rounds(), decoded.counts.accepted_length());
     shown += line;
 }
 
-void same_text(const auto& made, const auto& expected) {
-    if (made.tokens == expected.tokens) return;
+void same_text(const auto& got, const auto& expected) {
+    if (got.tokens == expected.tokens) return;
     std::cout << "another text than plain decoding's after:\n" << shown;
     holds = false;
 }

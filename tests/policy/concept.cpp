@@ -75,19 +75,19 @@ decode::options greedy(std::size_t max_tokens) {
 BOOST_AUTO_TEST_CASE(the_smallest_policy_decodes) {
     const auto target = testing::hashed_model(12, 1);
     const auto scheme = speculate(target, target, one_more{}, accept::exact{});
-    const auto made = decode::generate(scheme, prompt, greedy(20));
-    BOOST_TEST(made.tokens == decode::generate(plain(target), prompt, greedy(20)).tokens);
+    const auto decoded = decode::generate(scheme, prompt, greedy(20));
+    BOOST_TEST(decoded.tokens == decode::generate(plain(target), prompt, greedy(20)).tokens);
     // Everything is accepted, so the rounds commit 2, 3, 4, 5 and 6 tokens.
-    BOOST_TEST(made.counts.rounds() == 5u);
-    BOOST_TEST(made.counts.stages[0].drafted == 15u);
-    BOOST_TEST(made.counts.stages[0].accepted == 15u);
+    BOOST_TEST(decoded.counts.rounds() == 5u);
+    BOOST_TEST(decoded.counts.stages[0].drafted == 15u);
+    BOOST_TEST(decoded.counts.stages[0].accepted == 15u);
 }
 
 BOOST_AUTO_TEST_CASE(what_a_policy_learned_comes_back_and_the_scheme_stays_as_it_was) {
     const auto target = testing::hashed_model(12, 1);
     const auto scheme = speculate(target, target, complete{}, accept::exact{});
-    const auto made = decode::generate(scheme, prompt, greedy(20));
-    BOOST_TEST(made.policy.drafted == 15u);
+    const auto decoded = decode::generate(scheme, prompt, greedy(20));
+    BOOST_TEST(decoded.policy.drafted == 15u);
     BOOST_TEST(scheme.policy().drafted == 0u);
 }
 

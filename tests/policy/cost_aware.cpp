@@ -572,9 +572,9 @@ BOOST_AUTO_TEST_CASE(the_text_is_untouched_whoever_drafts) {
     const auto drafted_by = [&](auto&& drafter) {
         const auto scheme = speculate(std::forward<decltype(drafter)>(drafter), target,
                                       policy::cost_aware({.verify_seconds = {1e-3, 1e-3, 1e-3}}), accept::coupled{});
-        const auto made = decode::generate(scheme, prompt, chosen);
-        BOOST_TEST(made.tokens == plainly);
-        BOOST_TEST(made.counts.stages[0].drafted > 0u);
+        const auto decoded = decode::generate(scheme, prompt, chosen);
+        BOOST_TEST(decoded.tokens == plainly);
+        BOOST_TEST(decoded.counts.stages[0].drafted > 0u);
     };
     drafted_by(draft::prompt_lookup(1, 4));
     drafted_by(other);

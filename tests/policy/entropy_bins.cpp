@@ -92,19 +92,19 @@ BOOST_AUTO_TEST_CASE(bins_are_readable_after_a_run_and_agree_with_its_statistics
     decode::options chosen;
     chosen.stop.max_tokens = 300;
     const std::vector<token> prompt{1};
-    const auto made = decode::generate(scheme, prompt, chosen);
+    const auto decoded = decode::generate(scheme, prompt, chosen);
     policy::bin_statistics sum;
     std::size_t used = 0;
-    for (const auto& bin : made.policy.bins()) {
+    for (const auto& bin : decoded.policy.bins()) {
         sum.rounds += bin.rounds;
         sum.drafted += bin.drafted;
         sum.accepted += bin.accepted;
         used += bin.rounds > 0 ? 1 : 0;
     }
     BOOST_TEST(used >= 3u);
-    BOOST_TEST(sum.drafted == made.counts.stages[0].drafted);
-    BOOST_TEST(sum.accepted >= made.counts.stages[0].accepted);
-    BOOST_TEST(sum.rounds + 1 >= made.counts.rounds());
+    BOOST_TEST(sum.drafted == decoded.counts.stages[0].drafted);
+    BOOST_TEST(sum.accepted >= decoded.counts.stages[0].accepted);
+    BOOST_TEST(sum.rounds + 1 >= decoded.counts.rounds());
     BOOST_TEST(scheme.policy().bins()[0].rounds == 0u);
 }
 
@@ -189,10 +189,10 @@ BOOST_AUTO_TEST_CASE(eaad_as_published_writes_plain_greedy_text_and_refuses_othe
     const std::vector<token> prompt{1};
     BOOST_CHECK_THROW(decode::generate(scheme, prompt, chosen), error);
     chosen.sampling.temperature.value = 0;
-    const auto made = decode::generate(scheme, prompt, chosen);
+    const auto decoded = decode::generate(scheme, prompt, chosen);
     const auto plain = speculate(draft::no_draft{}, target, policy::fixed_length{0}, accept::exact{});
-    BOOST_TEST(made.tokens == decode::generate(plain, prompt, chosen).tokens, boost::test_tools::per_element());
-    BOOST_TEST(made.counts.stages[0].drafted > 0u);
+    BOOST_TEST(decoded.tokens == decode::generate(plain, prompt, chosen).tokens, boost::test_tools::per_element());
+    BOOST_TEST(decoded.counts.stages[0].drafted > 0u);
 }
 
 BOOST_AUTO_TEST_CASE(prints_itself) {

@@ -46,28 +46,28 @@ observation seen_by(std::size_t source, std::size_t match = 0) {
 
 /// A round of the plan for what is seen: the first `right` tokens of each path's first children are accepted.
 made_up_round round(const hybrid_cost_aware& policy, const observation& seen, std::size_t right) {
-    made_up_round made;
-    made.decided_on = seen;
+    made_up_round turn;
+    turn.decided_on = seen;
     const topology& plan = *policy.plan(seen).tree;
-    for (std::size_t node = 0; node < plan.size(); ++node) made.proposed.push(0, plan.parents()[node]);
-    made.decided.drafted = plan.size();
+    for (std::size_t node = 0; node < plan.size(); ++node) turn.proposed.push(0, plan.parents()[node]);
+    turn.decided.drafted = plan.size();
     std::int32_t parent = after_prefix;
-    for (; made.decided.accepted < right; ++made.decided.accepted) {
+    for (; turn.decided.accepted < right; ++turn.decided.accepted) {
         const std::size_t child = parents::next_child(plan.parents(), plan.size(), parent, 0);
         if (child == plan.size()) break;
-        made.decided.path.push_back(child);
+        turn.decided.path.push_back(child);
         parent = static_cast<std::int32_t>(child);
     }
-    return made;
+    return turn;
 }
 
 /// As a fallback does: the match is first; where it is worth nothing the tree is.
 made_up_round turn(hybrid_cost_aware& policy, std::size_t match, std::size_t match_right, std::size_t tree_right) {
-    made_up_round made;
-    if (match > 0) made = round(policy, seen_by(0, match), match_right);
-    if (made.decided.drafted == 0) made = round(policy, seen_by(1), tree_right);
-    policy.watch(made);
-    return made;
+    made_up_round result;
+    if (match > 0) result = round(policy, seen_by(0, match), match_right);
+    if (result.decided.drafted == 0) result = round(policy, seen_by(1), tree_right);
+    policy.watch(result);
+    return result;
 }
 
 BOOST_AUTO_TEST_CASE(matches_get_chains_and_the_other_drafter_trees) {
@@ -75,12 +75,12 @@ BOOST_AUTO_TEST_CASE(matches_get_chains_and_the_other_drafter_trees) {
     std::size_t chains = 0, trees = 0;
     for (std::size_t i = 0; i < 200; ++i) {
         const std::size_t match = i % 2 == 0 ? 7 : 0;
-        const made_up_round made = turn(policy, match, 99, 2);
-        if (made.decided_on.source == 0) {
-            BOOST_TEST(made.proposed.is_chain());
-            chains += made.decided.drafted > 0 ? 1 : 0;
+        const made_up_round round = turn(policy, match, 99, 2);
+        if (round.decided_on.source == 0) {
+            BOOST_TEST(round.proposed.is_chain());
+            chains += round.decided.drafted > 0 ? 1 : 0;
         } else {
-            trees += made.decided.drafted > 0 ? 1 : 0;
+            trees += round.decided.drafted > 0 ? 1 : 0;
         }
     }
     BOOST_TEST(chains > 80u);
@@ -121,14 +121,14 @@ BOOST_AUTO_TEST_CASE(each_spends_its_own_savings) {
     hybrid_cost_aware dear({.verify_seconds = {1, 1.4, 1.8, 2.2}});
     BOOST_TEST(dear.plan(seen_by(0, 1)).tree->size() > 0u);
     for (std::size_t i = 0; i < 10; ++i) {
-        made_up_round made;
-        made.decided_on = seen_by(1);
-        made.decided.accepted = made.decided.drafted = 3;
+        made_up_round round;
+        round.decided_on = seen_by(1);
+        round.decided.accepted = round.decided.drafted = 3;
         for (std::size_t node = 0; node < 3; ++node) {
-            made.proposed.push(0, static_cast<std::int32_t>(node) - 1);
-            made.decided.path.push_back(node);
+            round.proposed.push(0, static_cast<std::int32_t>(node) - 1);
+            round.decided.path.push_back(node);
         }
-        dear.watch(made);
+        dear.watch(round);
     }
     BOOST_TEST(dear.plan(seen_by(0, 1)).tree->size() == 0u);
 }
@@ -137,9 +137,9 @@ BOOST_AUTO_TEST_CASE(a_round_that_measures_plain_decoding_is_plain_for_both) {
     hybrid_cost_aware policy({.verify_seconds = curve});
     std::size_t since = 0, longest = 0, plain = 0;
     for (std::size_t i = 0; i < 200; ++i) {
-        const made_up_round made = turn(policy, i % 3 == 0 ? 7 : 0, 99, 99);
-        since = made.decided.drafted == 0 ? 0 : since + 1;
-        plain += made.decided.drafted == 0 ? 1 : 0;
+        const made_up_round round = turn(policy, i % 3 == 0 ? 7 : 0, 99, 99);
+        since = round.decided.drafted == 0 ? 0 : since + 1;
+        plain += round.decided.drafted == 0 ? 1 : 0;
         longest = std::max(longest, since);
     }
     BOOST_TEST(longest == policy::cost_aware::plain_after);
@@ -156,9 +156,9 @@ BOOST_AUTO_TEST_CASE(where_nothing_is_accepted_little_is_lost) {
         double seconds = 0;
         std::size_t drafted = 0;
         for (std::size_t i = 0; i < 512; ++i) {
-            const outcome made = turn(policy, i % every == 0 ? 1 + i % 7 : 0, 0, 0).result();
-            seconds += made.verify_seconds + made.draft_seconds;
-            drafted += made.drafted > 0 ? 1 : 0;
+            const outcome happened = turn(policy, i % every == 0 ? 1 + i % 7 : 0, 0, 0).result();
+            seconds += happened.verify_seconds + happened.draft_seconds;
+            drafted += happened.drafted > 0 ? 1 : 0;
         }
         BOOST_TEST(seconds <= 1.02 * 512 * (1 + a_row), "every " << every << ": " << seconds);
         BOOST_TEST(drafted > 3u);
@@ -189,8 +189,8 @@ BOOST_AUTO_TEST_CASE(a_decoding_keeps_the_text_and_drafts_both) {
     options.sampling.temperature.value = 0.7f;
     rounds_seen seen;
     const std::vector<token> prompt{1, 2, 3, 4, 1, 2, 3};
-    const auto made = decode::generate(scheme, prompt, options, seen);
-    BOOST_TEST(made.tokens == decode::generate(plain(target), prompt, options).tokens,
+    const auto decoded = decode::generate(scheme, prompt, options, seen);
+    BOOST_TEST(decoded.tokens == decode::generate(plain(target), prompt, options).tokens,
                boost::test_tools::per_element());
     BOOST_TEST(seen.chains > 0u);
     BOOST_TEST(seen.trees > 0u);

@@ -47,38 +47,38 @@ observation seen_by(std::size_t source, std::size_t match = 0) {
 /// The first `right` tokens are accepted. Of the drafter after those that match: a chain of likely tokens, each by a
 /// depth of its own.
 made_up_round round(const hybrid_value_cost_aware& policy, const observation& seen, std::size_t right) {
-    made_up_round made;
-    made.decided_on = seen;
+    made_up_round turn;
+    turn.decided_on = seen;
     std::size_t length = policy.plan(seen).length;
     if (seen.source > 0 && length > 0) {
         std::vector<float> values;
         float value = 1;
         while (values.size() < length) {
             values.push_back(value *= policy.tree_part().worth(0.9f));
-            made.decided_on.drafted = values.size();
-            if (policy.tree_part().expand(made.decided_on, std::span(values).last(1)) == 0) break;
+            turn.decided_on.drafted = values.size();
+            if (policy.tree_part().expand(turn.decided_on, std::span(values).last(1)) == 0) break;
         }
-        length = policy.tree_part().keep(made.decided_on, values);
+        length = policy.tree_part().keep(turn.decided_on, values);
     }
     for (std::size_t node = 0; node < length; ++node) {
-        made.proposed.push(0);
-        if (seen.source > 0) made.proposed.add_confidence(0.9f);
+        turn.proposed.push(0);
+        if (seen.source > 0) turn.proposed.add_confidence(0.9f);
     }
-    made.decided.drafted = length;
-    for (; made.decided.accepted < std::min(right, length); ++made.decided.accepted) {
-        made.decided.path.push_back(made.decided.accepted);
+    turn.decided.drafted = length;
+    for (; turn.decided.accepted < std::min(right, length); ++turn.decided.accepted) {
+        turn.decided.path.push_back(turn.decided.accepted);
     }
-    return made;
+    return turn;
 }
 
 /// As a fallback does: the match is first; where it is worth nothing the tree is.
 made_up_round turn(hybrid_value_cost_aware& policy, std::size_t match, std::size_t match_right,
                    std::size_t tree_right) {
-    made_up_round made;
-    if (match > 0) made = round(policy, seen_by(0, match), match_right);
-    if (made.decided.drafted == 0) made = round(policy, seen_by(1), tree_right);
-    policy.watch(made);
-    return made;
+    made_up_round result;
+    if (match > 0) result = round(policy, seen_by(0, match), match_right);
+    if (result.decided.drafted == 0) result = round(policy, seen_by(1), tree_right);
+    policy.watch(result);
+    return result;
 }
 
 BOOST_AUTO_TEST_CASE(each_learns_acceptance_from_its_own_rounds_and_costs_from_all) {
@@ -111,9 +111,9 @@ BOOST_AUTO_TEST_CASE(a_round_that_measures_plain_decoding_is_plain_for_both) {
     hybrid_value_cost_aware policy({.verify_seconds = curve});
     std::size_t since = 0, longest = 0, plain = 0;
     for (std::size_t i = 0; i < 200; ++i) {
-        const made_up_round made = turn(policy, i % 3 == 0 ? 7 : 0, 99, 99);
-        since = made.decided.drafted == 0 ? 0 : since + 1;
-        plain += made.decided.drafted == 0 ? 1 : 0;
+        const made_up_round round = turn(policy, i % 3 == 0 ? 7 : 0, 99, 99);
+        since = round.decided.drafted == 0 ? 0 : since + 1;
+        plain += round.decided.drafted == 0 ? 1 : 0;
         longest = std::max(longest, since);
     }
     BOOST_TEST(longest == policy::cost_aware::plain_after);
@@ -130,9 +130,9 @@ BOOST_AUTO_TEST_CASE(where_nothing_is_accepted_little_is_lost) {
         double seconds = 0;
         std::size_t drafted = 0;
         for (std::size_t i = 0; i < 512; ++i) {
-            const outcome made = turn(policy, i % every == 0 ? 1 + i % 7 : 0, 0, 0).result();
-            seconds += made.verify_seconds + made.draft_seconds;
-            drafted += made.drafted > 0 ? 1 : 0;
+            const outcome happened = turn(policy, i % every == 0 ? 1 + i % 7 : 0, 0, 0).result();
+            seconds += happened.verify_seconds + happened.draft_seconds;
+            drafted += happened.drafted > 0 ? 1 : 0;
         }
         BOOST_TEST(seconds <= 1.02 * 512 * (1 + a_row), "every " << every << ": " << seconds);
         BOOST_TEST(drafted > 3u);
@@ -157,12 +157,12 @@ struct by_made_up_times : hybrid_value_cost_aware {
     using hybrid_value_cost_aware::hybrid_value_cost_aware;
 
     void watch(const auto& view) {
-        made_up_round made{.decided = view.decided, .decided_on = view.decided_on};
+        made_up_round round{.decided = view.decided, .decided_on = view.decided_on};
         for (std::size_t node = 0; node < view.proposed.size(); ++node) {
-            made.proposed.push(view.proposed.tokens()[node], view.proposed.parent(node));
+            round.proposed.push(view.proposed.tokens()[node], view.proposed.parent(node));
         }
-        for (const float probability : view.proposed.confidences()) made.proposed.add_confidence(probability);
-        hybrid_value_cost_aware::watch(made);
+        for (const float probability : view.proposed.confidences()) round.proposed.add_confidence(probability);
+        hybrid_value_cost_aware::watch(round);
     }
 };
 
@@ -177,8 +177,8 @@ BOOST_AUTO_TEST_CASE(a_decoding_keeps_the_text_and_drafts_both) {
     options.sampling.temperature.value = 0.7f;
     rounds_seen seen;
     const std::vector<token> prompt{1, 2, 3, 4, 1, 2, 3};
-    const auto made = decode::generate(scheme, prompt, options, seen);
-    BOOST_TEST(made.tokens == decode::generate(plain(target), prompt, options).tokens,
+    const auto decoded = decode::generate(scheme, prompt, options, seen);
+    BOOST_TEST(decoded.tokens == decode::generate(plain(target), prompt, options).tokens,
                boost::test_tools::per_element());
     BOOST_TEST(seen.chains > 0u);
     BOOST_TEST(seen.trees > 0u);

@@ -226,9 +226,9 @@ BOOST_AUTO_TEST_CASE(the_signals_of_a_decoding_switch_it) {
         chosen.sampling.temperature.value = 0;
         chosen.stop.max_tokens = 256;
         const std::vector<token> prompt{0};
-        const auto made = decode::generate(scheme, prompt, chosen);
-        const policy::hysteresis_counts counts = made.policy.counts();
-        BOOST_TEST(counts.long_rounds + counts.short_rounds == made.counts.rounds());
+        const auto decoded = decode::generate(scheme, prompt, chosen);
+        const policy::hysteresis_counts counts = decoded.policy.counts();
+        BOOST_TEST(counts.long_rounds + counts.short_rounds == decoded.counts.rounds());
         BOOST_TEST(scheme.policy().counts() == policy::hysteresis_counts{});
         return counts;
     };

@@ -287,13 +287,13 @@ BOOST_AUTO_TEST_CASE(a_curve_is_of_rows_from_one_on) {
 
 BOOST_AUTO_TEST_CASE(neighbouring_lengths_are_tried_in_turn) {
     const auto lengths_of = [](learned_bins policy, double entropy) {
-        std::string made;
+        std::string text;
         for (int i = 0; i < 16; ++i) {
             const std::size_t length = policy.plan(at(entropy)).length;
-            made += static_cast<char>('0' + length);
+            text += static_cast<char>('0' + length);
             policy.learn({at(entropy), length, length, 0, 0});  // without times nothing moves
         }
-        return made;
+        return text;
     };
     const learned_bins timed(published, {4, 3, 2, 0}, {.probe_every = 4, .verify_seconds = {1, 1, 1, 1, 1}});
     BOOST_TEST(lengths_of(timed, 0.2) == "4444444344444443");
@@ -466,13 +466,13 @@ BOOST_AUTO_TEST_CASE(the_text_is_untouched_and_bins_can_be_read_after_a_run) {
     const auto untouched = [&](const auto& criterion) {
         const auto plainly = decode::generate(plain(target), prompt, chosen).tokens;
         const auto scheme = speculate(drafter, target, bins, criterion);
-        const auto made = decode::generate(scheme, prompt, chosen);
-        BOOST_TEST(made.tokens == plainly, boost::test_tools::per_element());
+        const auto decoded = decode::generate(scheme, prompt, chosen);
+        BOOST_TEST(decoded.tokens == plainly, boost::test_tools::per_element());
         std::size_t drafted = 0;
-        for (const auto& bin : made.policy.bins()) drafted += bin.drafted;
-        BOOST_TEST(drafted == made.counts.stages[0].drafted);
+        for (const auto& bin : decoded.policy.bins()) drafted += bin.drafted;
+        BOOST_TEST(drafted == decoded.counts.stages[0].drafted);
         BOOST_TEST(drafted > 0u);
-        BOOST_TEST(edges_of(made.policy) != edges_of(bins));
+        BOOST_TEST(edges_of(decoded.policy) != edges_of(bins));
         BOOST_TEST(edges_of(scheme.policy()) == edges_of(bins), boost::test_tools::per_element());
     };
     untouched(accept::coupled{});

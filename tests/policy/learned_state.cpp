@@ -50,16 +50,16 @@ struct text {
 };
 
 text write(cost_aware& policy, const world& in, std::size_t tokens, std::size_t match = 3) {
-    text made;
+    text result;
     for (std::size_t written = 0; written < tokens;) {
         const observation seen{.match_length = match};
         const outcome happened = in.round(seen, policy.plan(seen).length);
         policy.learn(happened);
-        made.lengths.push_back(happened.drafted);
-        made.seconds += happened.draft_seconds + happened.verify_seconds;
+        result.lengths.push_back(happened.drafted);
+        result.seconds += happened.draft_seconds + happened.verify_seconds;
         written += happened.accepted + 1;
     }
-    return made;
+    return result;
 }
 
 double gentle(std::size_t rows) {
@@ -208,11 +208,11 @@ struct round_of_a_node {
     outcome result() const { return {{}, 1, 1, draft_seconds, 1}; }
 };
 round_of_a_node a_node(double draft_seconds) {
-    round_of_a_node made{.draft_seconds = draft_seconds};
-    made.proposed.push(0);
-    made.decided.path.push_back(0);
-    made.decided.drafted = made.decided.accepted = 1;
-    return made;
+    round_of_a_node round{.draft_seconds = draft_seconds};
+    round.proposed.push(0);
+    round.decided.path.push_back(0);
+    round.decided.drafted = round.decided.accepted = 1;
+    return round;
 }
 
 /// One that takes twenty times as long as in an earlier text is believed at first; from then on it may be disturbed.
@@ -250,16 +250,16 @@ std::vector<std::size_t> write_trees(tree_cost_aware& policy, std::size_t rounds
     std::vector<std::size_t> sizes;
     for (std::size_t i = 0; i < rounds; ++i) {
         const topology plan = *policy.plan({}).tree;
-        made_up_round made;
-        for (std::size_t node = 0; node < plan.size(); ++node) made.proposed.push(0, plan.parents()[node]);
+        made_up_round round;
+        for (std::size_t node = 0; node < plan.size(); ++node) round.proposed.push(0, plan.parents()[node]);
         std::size_t child = 0;
         for (auto parent = after_prefix; child < plan.size(); parent = static_cast<std::int32_t>(child)) {
             child = parents::next_child(plan.parents(), plan.size(), parent, 0);
-            if (child < plan.size()) made.decided.path.push_back(child);
+            if (child < plan.size()) round.decided.path.push_back(child);
         }
-        made.decided.drafted = plan.size();
-        made.decided.accepted = made.decided.path.size();
-        policy.watch(made);
+        round.decided.drafted = plan.size();
+        round.decided.accepted = round.decided.path.size();
+        policy.watch(round);
         sizes.push_back(plan.size());
     }
     return sizes;

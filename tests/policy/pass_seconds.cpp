@@ -191,11 +191,11 @@ BOOST_AUTO_TEST_CASE(a_slow_plain_pass_gives_drafts_just_before_it_back_what_the
         pass_seconds passes(3, 0.5, curve);
         for (std::size_t i = 0; i < rounds; ++i) passes.spend(tokens, 3);
         passes.learn(1, plain);
-        const double made = passes.take_refund();
+        const double back = passes.take_refund();
         BOOST_TEST(passes.take_refund() == 0.0);
         passes.learn(1, 2 * plain);  // with nothing drafted since
         BOOST_TEST(passes.take_refund() == 0.0);
-        return made;
+        return back;
     };
     BOOST_TEST(refund(1, 1, 1) == 0.0);
     BOOST_TEST(refund(0, 1, 1) == 0.0);

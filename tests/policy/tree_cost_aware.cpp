@@ -40,9 +40,9 @@ struct world {
     double accept_seconds = 0;  ///< of a node
 
     made_up_round round(const topology& plan) const {
-        made_up_round made;
-        for (std::size_t node = 0; node < plan.size(); ++node) made.proposed.push(0, plan.parents()[node]);
-        made.decided.drafted = plan.size();
+        made_up_round turn;
+        for (std::size_t node = 0; node < plan.size(); ++node) turn.proposed.push(0, plan.parents()[node]);
+        turn.decided.drafted = plan.size();
         std::int32_t parent = after_prefix;
         for (std::size_t depth = 0;; ++depth) {
             const std::size_t rank = taken(depth);
@@ -51,14 +51,14 @@ struct world {
                 child = parents::next_child(plan.parents(), plan.size(), parent, child + 1);
             }
             if (plan.size() == 0 || child == plan.size()) break;
-            made.decided.path.push_back(child);
+            turn.decided.path.push_back(child);
             parent = static_cast<std::int32_t>(child);
         }
-        made.decided.accepted = made.decided.path.size();
-        made.verify_seconds = seconds(plan.size() + 1);
-        made.draft_seconds = draft_seconds * static_cast<double>(plan.size());
-        made.accept_seconds = accept_seconds * static_cast<double>(plan.size());
-        return made;
+        turn.decided.accepted = turn.decided.path.size();
+        turn.verify_seconds = seconds(plan.size() + 1);
+        turn.draft_seconds = draft_seconds * static_cast<double>(plan.size());
+        turn.accept_seconds = accept_seconds * static_cast<double>(plan.size());
+        return turn;
     }
 };
 
@@ -70,11 +70,11 @@ struct total {
 total live(auto& policy, const world& in, std::size_t rounds) {
     total sum;
     for (std::size_t i = 0; i < rounds; ++i) {
-        const auto made = in.round(*policy.plan({}).tree);
-        sum.tokens += static_cast<double>(made.decided.accepted + 1);
-        sum.seconds += made.draft_seconds + made.verify_seconds + made.accept_seconds;
-        sum.drafted += made.decided.drafted > 0 ? 1 : 0;
-        policy.watch(made);
+        const auto round = in.round(*policy.plan({}).tree);
+        sum.tokens += static_cast<double>(round.decided.accepted + 1);
+        sum.seconds += round.draft_seconds + round.verify_seconds + round.accept_seconds;
+        sum.drafted += round.decided.drafted > 0 ? 1 : 0;
+        policy.watch(round);
     }
     return sum;
 }
@@ -227,8 +227,8 @@ BOOST_AUTO_TEST_CASE(a_decoding_keeps_the_text_and_drafts_trees) {
     options.stop.max_tokens = 80;
     branches_seen seen;
     const std::vector<token> prompt{1, 2};
-    const auto made = decode::generate(scheme, prompt, options, seen);
-    BOOST_TEST(made.tokens == decode::generate(plain(target), prompt, options).tokens,
+    const auto decoded = decode::generate(scheme, prompt, options, seen);
+    BOOST_TEST(decoded.tokens == decode::generate(plain(target), prompt, options).tokens,
                boost::test_tools::per_element());
     BOOST_TEST(seen.branched > 0u);
 }
@@ -351,13 +351,13 @@ BOOST_AUTO_TEST_CASE(drafting_in_vain_is_charged) {
     tree_cost_aware policy({.verify_seconds = {1, 1.1, 1.2}});
     std::size_t tried = 0;
     for (int i = 0; i < 400; ++i) {
-        made_up_round made;
-        made.verify_seconds = 1;
+        made_up_round round;
+        round.verify_seconds = 1;
         if (policy.plan({}).tree->size() > 0) {
-            made.draft_seconds = 0.5;
+            round.draft_seconds = 0.5;
             ++tried;
         }
-        policy.watch(made);
+        policy.watch(round);
     }
     BOOST_TEST(tried <= 16u);
 }

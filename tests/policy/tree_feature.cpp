@@ -84,10 +84,10 @@ BOOST_AUTO_TEST_CASE(a_draft_without_rows_keeps_the_tree_that_it_starts_with) {
     const testing::full_mock target(testing::hashed_model(3, 1));
     const policy::tree_hysteresis<> policy(bank, {.on = 0.1}, {.starts_aggressive = true});
     const auto scheme = speculate(draft::lookup_tree(), target, policy, accept::exact{});
-    const auto made = decode::generate(scheme, std::vector<token>{2, 0, 1, 2, 0}, testing::up_to(30, 0));
-    BOOST_TEST(made.policy.switches() == 0u);
-    BOOST_TEST(made.policy.rounds()[1] == made.counts.rounds());
-    BOOST_TEST(made.counts.stages.back().drafted > 0u);
+    const auto decoded = decode::generate(scheme, std::vector<token>{2, 0, 1, 2, 0}, testing::up_to(30, 0));
+    BOOST_TEST(decoded.policy.switches() == 0u);
+    BOOST_TEST(decoded.policy.rounds()[1] == decoded.counts.rounds());
+    BOOST_TEST(decoded.counts.stages.back().drafted > 0u);
 }
 
 BOOST_AUTO_TEST_CASE(switching_allocates_nothing) {

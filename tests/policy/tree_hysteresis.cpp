@@ -174,7 +174,7 @@ BOOST_AUTO_TEST_CASE(the_laws_of_policies_hold) {
 template <class Policy>
 std::string refusal(tree::bank trees, band thresholds, policy::tree_hysteresis_options chosen = {}) {
     try {
-        Policy made(std::move(trees), thresholds, chosen);
+        Policy refused(std::move(trees), thresholds, chosen);
         return "";
     } catch (const error& problem) {
         return problem.what();

@@ -83,7 +83,7 @@ BOOST_AUTO_TEST_CASE(the_laws_of_policies_hold) {
 
 std::string refusal(std::vector<double> thresholds, policy::tree_ladder_options chosen = {}) {
     try {
-        by_path made(bank, std::move(thresholds), chosen);
+        by_path refused(bank, std::move(thresholds), chosen);
         return "";
     } catch (const error& problem) {
         return problem.what();
@@ -104,7 +104,7 @@ BOOST_AUTO_TEST_CASE(impossible_settings_are_refused_with_their_values) {
 BOOST_AUTO_TEST_CASE(a_length_that_the_tree_below_cannot_reach_is_refused) {
     const auto refused = [](const tree::bank& trees, std::vector<double> thresholds) -> std::string {
         try {
-            by_accepted made(trees, std::move(thresholds));
+            by_accepted ladder(trees, std::move(thresholds));
             return "";
         } catch (const error& problem) {
             return problem.what();

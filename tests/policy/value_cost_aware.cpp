@@ -94,45 +94,45 @@ struct world {
         });
     }
     static std::vector<float> values(const std::vector<std::int32_t>& nodes, const std::vector<node>& all) {
-        std::vector<float> made;
-        for (const std::int32_t each : nodes) made.push_back(all[static_cast<std::size_t>(each)].value);
-        return made;
+        std::vector<float> row;
+        for (const std::int32_t each : nodes) row.push_back(all[static_cast<std::size_t>(each)].value);
+        return row;
     }
 
     made_up_round round(const value_cost_aware& policy) const {
-        made_up_round made;
-        const std::vector<node> all = grown(policy, made.decided_on);
+        made_up_round turn;
+        const std::vector<node> all = grown(policy, turn.decided_on);
         std::vector<std::int32_t> best(all.size()), numbers(all.size(), after_prefix);
         for (std::size_t i = 0; i < all.size(); ++i) best[i] = static_cast<std::int32_t>(i);
         sort(best, all);
-        if (made.decided_on.drafted > 0) {
-            best.resize(std::min(best.size(), policy.keep(made.decided_on, values(best, all))));
+        if (turn.decided_on.drafted > 0) {
+            best.resize(std::min(best.size(), policy.keep(turn.decided_on, values(best, all))));
         }
         std::sort(best.begin(), best.end());
         std::vector<std::size_t> ranks;
         for (const std::int32_t each : best) {
             const node& of = all[static_cast<std::size_t>(each)];
             numbers[static_cast<std::size_t>(each)] = static_cast<std::int32_t>(ranks.size());
-            made.proposed.push(0, of.parent == after_prefix ? of.parent : numbers[static_cast<std::size_t>(of.parent)]);
-            made.proposed.add_confidence(of.believed);
+            turn.proposed.push(0, of.parent == after_prefix ? of.parent : numbers[static_cast<std::size_t>(of.parent)]);
+            turn.proposed.add_confidence(of.believed);
             ranks.push_back(of.rank);
         }
         const std::size_t nodes = ranks.size();
         std::int32_t at = after_prefix;
         for (std::size_t rank = taken(); rank < width; rank = taken()) {
             std::size_t child = 0;
-            while (child < nodes && (made.proposed.parent(child) != at || ranks[child] != rank)) ++child;
+            while (child < nodes && (turn.proposed.parent(child) != at || ranks[child] != rank)) ++child;
             if (child == nodes) break;
-            made.decided.path.push_back(child);
+            turn.decided.path.push_back(child);
             at = static_cast<std::int32_t>(child);
         }
-        made.decided.drafted = nodes;
-        made.decided.accepted = made.decided.path.size();
-        made.verify_seconds = seconds(nodes + 1);
-        made.accept_seconds = accept_seconds * static_cast<double>(nodes);
-        const std::size_t depths = made.decided_on.drafted;
-        made.draft_seconds = depths == 0 ? 0 : first_depth + further_depth * static_cast<double>(depths - 1);
-        return made;
+        turn.decided.drafted = nodes;
+        turn.decided.accepted = turn.decided.path.size();
+        turn.verify_seconds = seconds(nodes + 1);
+        turn.accept_seconds = accept_seconds * static_cast<double>(nodes);
+        const std::size_t depths = turn.decided_on.drafted;
+        turn.draft_seconds = depths == 0 ? 0 : first_depth + further_depth * static_cast<double>(depths - 1);
+        return turn;
     }
 };
 
@@ -144,15 +144,15 @@ struct total {
 total live(value_cost_aware& policy, const world& in, std::size_t rounds) {
     total sum;
     for (std::size_t i = 0; i < rounds; ++i) {
-        const made_up_round made = in.round(policy);
-        sum.tokens += static_cast<double>(made.decided.accepted + 1);
-        sum.seconds += made.draft_seconds + made.verify_seconds + made.accept_seconds;
-        sum.nodes += static_cast<double>(made.proposed.size());
-        sum.depths += static_cast<double>(made.decided_on.drafted);
-        sum.looked += made.decided_on.drafted > 0 ? 1 : 0;
-        sum.drafted += made.decided.drafted > 0 ? 1 : 0;
-        sum.branched += made.proposed.is_chain() ? 0 : 1;
-        policy.watch(made);
+        const made_up_round round = in.round(policy);
+        sum.tokens += static_cast<double>(round.decided.accepted + 1);
+        sum.seconds += round.draft_seconds + round.verify_seconds + round.accept_seconds;
+        sum.nodes += static_cast<double>(round.proposed.size());
+        sum.depths += static_cast<double>(round.decided_on.drafted);
+        sum.looked += round.decided_on.drafted > 0 ? 1 : 0;
+        sum.drafted += round.decided.drafted > 0 ? 1 : 0;
+        sum.branched += round.proposed.is_chain() ? 0 : 1;
+        policy.watch(round);
     }
     return sum;
 }
@@ -294,18 +294,18 @@ BOOST_AUTO_TEST_CASE(a_drafter_that_takes_its_time_and_finds_nothing_is_asked_ev
     double seconds = 0;
     std::size_t asked = 0;
     for (int i = 0; i < 512; ++i) {
-        made_up_round made;
-        made.draft_seconds = policy.plan({}).length > 0 ? 0.5 : 0;
-        made.verify_seconds = 1;
-        asked += made.draft_seconds > 0 ? 1 : 0;
-        seconds += 1 + made.draft_seconds;
-        policy.watch(made);
+        made_up_round round;
+        round.draft_seconds = policy.plan({}).length > 0 ? 0.5 : 0;
+        round.verify_seconds = 1;
+        asked += round.draft_seconds > 0 ? 1 : 0;
+        seconds += 1 + round.draft_seconds;
+        policy.watch(round);
     }
     BOOST_TEST(asked > 3u);
     BOOST_TEST(0.99 * seconds <= 512 + 3 + 0.5);
     for (int i = 0; i < 512; ++i) {  // of a drafter behind one that looks up, which would look up all the same
-        made_up_round made{.decided_on = {.source = 1}, .draft_seconds = 0.5, .verify_seconds = 1};
-        policy.watch(made);
+        made_up_round round{.decided_on = {.source = 1}, .draft_seconds = 0.5, .verify_seconds = 1};
+        policy.watch(round);
     }
     BOOST_TEST(policy.plan({.source = 1}).length > 0u);
 }
@@ -382,17 +382,17 @@ BOOST_AUTO_TEST_CASE(nodes_that_are_not_worth_a_row_are_not_expanded) {
 
 /// A round of a chain of so many nodes of which the first were accepted, from a drafter that shows its rows.
 made_up_round of_chain(std::size_t nodes, std::size_t accepted, double draft_seconds) {
-    made_up_round made;
+    made_up_round round;
     for (std::size_t node = 0; node < nodes; ++node) {
-        made.proposed.push(0, static_cast<std::int32_t>(node) - 1);
-        made.proposed.add_confidence(0.5f);
+        round.proposed.push(0, static_cast<std::int32_t>(node) - 1);
+        round.proposed.add_confidence(0.5f);
     }
-    for (std::size_t node = 0; node < accepted; ++node) made.decided.path.push_back(node);
-    made.decided.drafted = made.decided_on.drafted = nodes;
-    made.decided.accepted = accepted;
-    made.draft_seconds = draft_seconds;
-    made.verify_seconds = flat()[nodes];
-    return made;
+    for (std::size_t node = 0; node < accepted; ++node) round.decided.path.push_back(node);
+    round.decided.drafted = round.decided_on.drafted = nodes;
+    round.decided.accepted = accepted;
+    round.draft_seconds = draft_seconds;
+    round.verify_seconds = flat()[nodes];
+    return round;
 }
 
 BOOST_AUTO_TEST_CASE(few_nodes_are_enough) {
@@ -412,13 +412,13 @@ BOOST_AUTO_TEST_CASE(chains_are_charged_too) {
     value_cost_aware policy({.verify_seconds = flat()});
     double seconds = 0;
     for (std::size_t i = 0; i < 512; ++i) {
-        made_up_round made;
-        for (std::size_t node = 0; node < policy.plan({}).length; ++node) made.proposed.push(0);
-        made.decided.drafted = made.proposed.size();
-        made.draft_seconds = 0.1 * static_cast<double>(made.proposed.size());
-        made.verify_seconds = flat()[made.proposed.size()];
-        seconds += made.draft_seconds + made.verify_seconds;
-        policy.watch(made);
+        made_up_round round;
+        for (std::size_t node = 0; node < policy.plan({}).length; ++node) round.proposed.push(0);
+        round.decided.drafted = round.proposed.size();
+        round.draft_seconds = 0.1 * static_cast<double>(round.proposed.size());
+        round.verify_seconds = flat()[round.proposed.size()];
+        seconds += round.draft_seconds + round.verify_seconds;
+        policy.watch(round);
     }
     BOOST_TEST(seconds <= 1.02 * 512, seconds);
 }
@@ -501,9 +501,9 @@ BOOST_AUTO_TEST_CASE(a_further_row_costs_what_it_does_near_as_many_as_are_drafte
     const auto expands_after = [&](std::size_t nodes) {
         value_cost_aware policy({.max_depth = 16, .memory = 0.9, .credit = 16, .verify_seconds = step});
         for (int i = 0; i < 20; ++i) {
-            made_up_round made = of_chain(nodes, nodes, 0);
-            made.verify_seconds = step[nodes];
-            policy.watch(made);
+            made_up_round round = of_chain(nodes, nodes, 0);
+            round.verify_seconds = step[nodes];
+            policy.watch(round);
         }
         return policy.expand({.drafted = 1}, std::vector<float>{0.1f});
     };
@@ -571,8 +571,8 @@ BOOST_AUTO_TEST_CASE(a_decoding_keeps_the_text_and_drafts_trees) {
     options.stop.max_tokens = 80;
     branches_seen seen;
     const std::vector<token> prompt{1, 2};
-    const auto made = decode::generate(scheme, prompt, options, seen);
-    BOOST_TEST(made.tokens == decode::generate(plain(target), prompt, options).tokens,
+    const auto decoded = decode::generate(scheme, prompt, options, seen);
+    BOOST_TEST(decoded.tokens == decode::generate(plain(target), prompt, options).tokens,
                boost::test_tools::per_element());
     BOOST_TEST(seen.branched > 0u);
     BOOST_TEST(seen.valued > 0u);

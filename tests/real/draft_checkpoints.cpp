@@ -44,10 +44,10 @@ void keeps_the_text(const Drafts& drafts, const std::string& what, const Policy&
     for (const float temperature : {0.0f, 0.8f}) {
         chosen.sampling.temperature.value = temperature;
         const auto expected = decode::generate(plain(target()), prompt, chosen).tokens;
-        const auto made = decode::generate(speculate(drafts, target(), policy, accept::coupled{}), prompt, chosen);
-        BOOST_TEST(made.tokens == expected, what);
-        BOOST_TEST(made.counts.stages.back().drafted > 0u, what);
-        BOOST_TEST_MESSAGE(what << " at temperature " << temperature << ": " << made.counts.accepted_length());
+        const auto decoded = decode::generate(speculate(drafts, target(), policy, accept::coupled{}), prompt, chosen);
+        BOOST_TEST(decoded.tokens == expected, what);
+        BOOST_TEST(decoded.counts.stages.back().drafted > 0u, what);
+        BOOST_TEST_MESSAGE(what << " at temperature " << temperature << ": " << decoded.counts.accepted_length());
     }
 }
 
@@ -119,9 +119,9 @@ BOOST_AUTO_TEST_CASE(three_models_of_the_family_change_nothing) {
     for (const auto* middle : {&exit, &qualifier}) {
         const auto scheme = cascaded(draft, loose, *middle, strict, target());
         static_assert(Lossless<std::remove_cvref_t<decltype(scheme)>>);
-        const auto made = decode::generate(scheme, prompt, chosen);
-        BOOST_TEST(made.tokens == expected);
-        BOOST_TEST(made.counts.accepted_length() > 1);
+        const auto decoded = decode::generate(scheme, prompt, chosen);
+        BOOST_TEST(decoded.tokens == expected);
+        BOOST_TEST(decoded.counts.accepted_length() > 1);
     }
 }
 

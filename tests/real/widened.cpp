@@ -47,7 +47,8 @@ std::vector<std::vector<token>> continued(const llama::host_model& model, const 
     chosen.stop.max_tokens = 16;
     const std::vector<std::span<const token>> all(from.begin(), from.end());
     std::vector<std::vector<token>> texts;
-    for (auto& made : decode::generate_together(plain(model), all, chosen)) texts.push_back(std::move(made.tokens));
+    for (auto& decoded : decode::generate_together(plain(model), all, chosen))
+        texts.push_back(std::move(decoded.tokens));
     return texts;
 }
 
@@ -61,11 +62,11 @@ BOOST_AUTO_TEST_CASE(twenty_greedy_texts_are_the_originals) {
     llama::load_options chosen{.weights = llama::weight_format::f32, .context_length = 256};
     const auto expected = continued(llama::host_model::load(file, chosen), from);
     chosen.shape = llama::parse_shape("704,1664,12,3,128,31");
-    const auto made = continued(llama::host_model::load(file, chosen), from);
-    BOOST_REQUIRE(made.size() == std::size(prompts));
-    for (std::size_t i = 0; i < made.size(); ++i) {
-        BOOST_TEST(!made[i].empty(), prompts[i]);
-        BOOST_TEST(made[i] == expected[i], prompts[i]);
+    const auto texts = continued(llama::host_model::load(file, chosen), from);
+    BOOST_REQUIRE(texts.size() == std::size(prompts));
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+        BOOST_TEST(!texts[i].empty(), prompts[i]);
+        BOOST_TEST(texts[i] == expected[i], prompts[i]);
     }
 }
 

@@ -49,12 +49,12 @@ run run_of(const Target& target, const Drafter& drafter, const Policy& policy, c
     decode::options each = chosen;
     each.timed = false;
     const std::vector<token> prompt = {1, 2, 1, 2};
-    const auto made = decode::generate<any_guarantee>(scheme, prompt, each);
-    return {made.tokens,
-            made.log_probabilities,
-            {made.counts.stages.back().drafted, made.counts.stages.back().accepted},
-            made.finish,
-            made.detail};
+    const auto decoded = decode::generate<any_guarantee>(scheme, prompt, each);
+    return {decoded.tokens,
+            decoded.log_probabilities,
+            {decoded.counts.stages.back().drafted, decoded.counts.stages.back().accepted},
+            decoded.finish,
+            decoded.detail};
 }
 
 decode::options options_with(float temperature, std::uint64_t seed) {

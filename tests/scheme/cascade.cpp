@@ -124,10 +124,10 @@ BOOST_AUTO_TEST_CASE(greedy_links_inside_hand_up_what_is_certain) {
     const model_link greedy{two, accept::exact{}};
     for (const std::size_t tokens : {1u, 5u}) {
         const auto plainly = decode::generate(plain(c), prompt, up_to(tokens, 0)).tokens;
-        for (const auto& made :
+        for (const auto& text :
              {decode::generate(cascaded(a, greedy, b, greedy, c), prompt, up_to(tokens, 0)).tokens,
               decode::generate(cascaded(a, greedy, b, model_link{two, sampled}, c), prompt, up_to(tokens, 0)).tokens}) {
-            BOOST_TEST(made == plainly, boost::test_tools::per_element());
+            BOOST_TEST(text == plainly, boost::test_tools::per_element());
         }
     }
     // A link refuses inside what it refuses as the last one, wherever it is.
@@ -211,8 +211,8 @@ BOOST_AUTO_TEST_CASE(every_stage_is_reported) {
     const testing::counting_model counted_b(b), counted_c(c), counted_d(d);
     const auto counted = cascaded(a, by, counted_b, model_link{fixed_length{3}, sampled}, counted_c,
                                   model_link{fixed_length{4}, sampled}, counted_d);
-    const auto made = decode::generate<any_guarantee>(counted, prompt, up_to(60));
-    const auto& stages = made.counts.stages;
+    const auto decoded = decode::generate<any_guarantee>(counted, prompt, up_to(60));
+    const auto& stages = decoded.counts.stages;
     BOOST_TEST_REQUIRE(stages.size() == 3u);
     // The prompt is a pass of each model, too.
     BOOST_TEST(stages[0].rounds == counted_b.counts().calls - 1);
@@ -225,7 +225,7 @@ BOOST_AUTO_TEST_CASE(every_stage_is_reported) {
         BOOST_TEST(each.accepted < each.drafted);
         BOOST_TEST(each.positions.front().drafted <= each.rounds);
     }
-    BOOST_TEST(made.counts.rounds() == stages[2].rounds);
+    BOOST_TEST(decoded.counts.rounds() == stages[2].rounds);
     // Between rounds, too; and what several drafters have inside, one after the other.
     const draft::fallback several(speculate(a, b, two, sampled), scheme);
     const auto both = speculate(several, e, two, sampled);

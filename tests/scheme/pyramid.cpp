@@ -154,11 +154,11 @@ BOOST_AUTO_TEST_CASE(every_model_of_a_scheme_runs_at_any_length) {
             const auto ran = [&](const auto& scheme) {
                 const auto before = small.counts().calls, between = middle.counts().calls;
                 const auto above = large.counts().calls;
-                const auto made = decode::generate<any_guarantee>(scheme, prompt, chosen);
+                const auto decoded = decode::generate<any_guarantee>(scheme, prompt, chosen);
                 BOOST_TEST(small.counts().calls > before + 5, draft << " and " << qualifier);
                 BOOST_TEST(middle.counts().calls > between + 5, draft << " and " << qualifier);
                 BOOST_TEST(large.counts().calls > above + 1, draft << " and " << qualifier);
-                for (const auto& stage : made.counts.stages) BOOST_TEST(stage.drafted > 0u);
+                for (const auto& stage : decoded.counts.stages) BOOST_TEST(stage.drafted > 0u);
             };
             ran(scheme::psd_a(small, middle, large, lengths));
             ran(scheme::psd_f(small, middle, large, lengths));

@@ -135,8 +135,8 @@ void rounds_go_on(const testing::counting_model<testing::function_model>& counte
         BOOST_TEST(state.now.counts.accepted <= state.now.counts.drafted);
         BOOST_TEST(state.now.counts.drafted <= 2 * state.now.counts.rounds);
         // Each round adds a token of the model's, unless the last one was cut before it.
-        const std::size_t made = state.now.counts.accepted + state.now.counts.rounds;
-        BOOST_TEST((made == wanted || made == wanted + 1));
+        const std::size_t written = state.now.counts.accepted + state.now.counts.rounds;
+        BOOST_TEST((written == wanted || written == wanted + 1));
         BOOST_TEST(before.size() == 3u);
     }
 }

@@ -49,16 +49,16 @@ auto piece_speaker(const piece_codec& codec, std::string text, bits_of bits) {
 
 /// The prompt and settings of a model that begins with its special token, greedily.
 opening greedy(token special, std::size_t length = 1) {
-    opening made{std::vector<token>(length, special)};
-    made.sampling.temperature.value = 0;
-    return made;
+    opening start{std::vector<token>(length, special)};
+    start.sampling.temperature.value = 0;
+    return start;
 }
 
 /// Who wrote each token, as letters of `names`.
 std::string writers(const std::vector<switching::bridged_token>& tokens, std::string_view names) {
-    std::string made;
-    for (const auto& each : tokens) made += names[each.model];
-    return made;
+    std::string result;
+    for (const auto& each : tokens) result += names[each.model];
+    return result;
 }
 
 template <class Scheme>
@@ -107,11 +107,11 @@ BOOST_AUTO_TEST_CASE(a_wish_can_be_withdrawn_while_it_waits) {
     const bits_of bits = [](std::size_t said) { return said == 1 ? 4 : 0; };
     const auto scheme = switched(byte_speaker(text, bits), piece_speaker(pieces, text, bits),
                                  rolling_entropy({.thresholds_bits = {1}, .window = 1, .dwell = 1}));
-    const auto made = bridged_generate(scheme, {greedy(byte_codec::special), greedy(piece_codec::special)});
-    BOOST_TEST(writers(made.tokens, "SL") == "SSSSSSSSSSS");
-    BOOST_TEST(made.counts.waited == 1u);
-    BOOST_TEST(made.counts.switches == 0u);
-    BOOST_TEST(made.counts.models[1].passes == 0u);
+    const auto decoded = bridged_generate(scheme, {greedy(byte_codec::special), greedy(piece_codec::special)});
+    BOOST_TEST(writers(decoded.tokens, "SL") == "SSSSSSSSSSS");
+    BOOST_TEST(decoded.counts.waited == 1u);
+    BOOST_TEST(decoded.counts.switches == 0u);
+    BOOST_TEST(decoded.counts.models[1].passes == 0u);
 }
 
 /// The policy counts from its answer: with a dwell of 2, A9, which was written while the switch waited, is the first of
@@ -144,20 +144,20 @@ BOOST_AUTO_TEST_CASE(one_vocabulary_of_bytes_makes_it_switching) {
         if (seed % 4 == 1) chosen.stop.stop_tokens = ends;
         const auto expected =
             decode::generate<any_guarantee>(switched(small, large, policy).with({.first = first}), prompt, chosen);
-        const auto made =
+        const auto decoded =
             bridged_generate(switched(spoken(small, letters, ends), spoken(large, letters, ends), policy),
                              {opening{prompt, chosen.sampling}, opening{prompt, chosen.sampling}}, {seed, 50, first});
         std::vector<token> tokens;
-        for (const auto& each : made.tokens) tokens.push_back(each.id);
+        for (const auto& each : decoded.tokens) tokens.push_back(each.id);
         BOOST_TEST(tokens == expected.tokens, boost::test_tools::per_element());
-        BOOST_TEST((made.finish == expected.finish));
+        BOOST_TEST((decoded.finish == expected.finish));
         for (std::size_t i = 0; i < 2; ++i) {
-            BOOST_TEST(made.counts.models[i].written == expected.counts.models[i].written);
-            BOOST_TEST(made.counts.models[i].caught_up == expected.counts.models[i].caught_up);
+            BOOST_TEST(decoded.counts.models[i].written == expected.counts.models[i].written);
+            BOOST_TEST(decoded.counts.models[i].caught_up == expected.counts.models[i].caught_up);
         }
-        BOOST_TEST(made.policy.mean_bits() == expected.policy.mean_bits());
-        BOOST_TEST(made.counts.waited == 0u);
-        mixed += made.counts.switches > 0;
+        BOOST_TEST(decoded.policy.mean_bits() == expected.policy.mean_bits());
+        BOOST_TEST(decoded.counts.waited == 0u);
+        mixed += decoded.counts.switches > 0;
     }
     BOOST_TEST(mixed > 50u);  // or the cases show nothing
 }
@@ -168,9 +168,9 @@ BOOST_AUTO_TEST_CASE(the_ends_are_the_models_alone) {
     decode::options chosen;
     chosen.seed = 9;
     chosen.stop.max_tokens = 40;
-    const auto ids = [](const auto& made) {
+    const auto ids = [](const auto& decoded) {
         std::vector<token> tokens;
-        for (const auto& each : made.tokens) tokens.push_back(each.id);
+        for (const auto& each : decoded.tokens) tokens.push_back(each.id);
         return tokens;
     };
     const rolling_entropy never({.thresholds_bits = {std::numeric_limits<double>::infinity()}});
@@ -187,15 +187,15 @@ BOOST_AUTO_TEST_CASE(the_ends_are_the_models_alone) {
     // At 0 the large one writes all that follows the dwell of the small one.
     const rolling_entropy soon({.thresholds_bits = {0}, .window = 1, .dwell = 3});
     const auto little = testing::hashed_model(8, 3);
-    const auto made = bridged_generate(switched(spoken(little, letters), spoken(large, letters), soon),
-                                       {opening{prompt}, opening{prompt}}, {9, 40});
+    const auto decoded = bridged_generate(switched(spoken(little, letters), spoken(large, letters), soon),
+                                          {opening{prompt}, opening{prompt}}, {9, 40});
     auto begun = prompt;
-    for (std::size_t i = 0; i < 3; ++i) begun.push_back(made.tokens[i].id);
+    for (std::size_t i = 0; i < 3; ++i) begun.push_back(decoded.tokens[i].id);
     chosen.stop.max_tokens = 37;
     const auto rest = decode::generate(plain(large), begun, chosen).tokens;
-    const auto all = ids(made);
+    const auto all = ids(decoded);
     BOOST_TEST(std::vector<token>(all.begin() + 3, all.end()) == rest, boost::test_tools::per_element());
-    BOOST_TEST(made.counts.models[0].written == 3u);
+    BOOST_TEST(decoded.counts.models[0].written == 3u);
 }
 
 namespace {
@@ -306,10 +306,10 @@ BOOST_AUTO_TEST_CASE(bytes_that_are_no_text_do_not_block) {
         const bits_of bits = [](std::size_t) { return 2; };
         const auto scheme = switched(byte_speaker(stream, bits), piece_speaker(pieces, stream, bits),
                                      rolling_entropy({.thresholds_bits = {1}, .window = 1, .dwell = 1}));
-        const auto made = bridged_generate(scheme, {greedy(byte_codec::special), greedy(piece_codec::special)});
-        BOOST_TEST(made.bytes == stream);
-        BOOST_TEST(made.counts.switches == 1u);
-        BOOST_TEST(made.counts.models[0].written == (stream[1] == '\xE6' ? 2u : 3u));
+        const auto decoded = bridged_generate(scheme, {greedy(byte_codec::special), greedy(piece_codec::special)});
+        BOOST_TEST(decoded.bytes == stream);
+        BOOST_TEST(decoded.counts.switches == 1u);
+        BOOST_TEST(decoded.counts.models[0].written == (stream[1] == '\xE6' ? 2u : 3u));
     }
 }
 
@@ -326,9 +326,9 @@ namespace {
 /// Has no token for 'x'.
 struct without_x : byte_codec {
     std::vector<token> encode(std::string_view text) const {
-        auto made = byte_codec::encode(text);
-        std::erase(made, 'x');
-        return made;
+        auto tokens = byte_codec::encode(text);
+        std::erase(tokens, 'x');
+        return tokens;
     }
 };
 
@@ -343,11 +343,11 @@ BOOST_AUTO_TEST_CASE(a_text_that_does_not_come_back_is_not_handed_over) {
     const auto from = greedy(byte_codec::special);
     const auto late =
         switched(byte_speaker(text, bits), large, rolling_entropy({.thresholds_bits = {1}, .window = 1, .dwell = 4}));
-    const auto made = bridged_generate(late, {from, from});
-    BOOST_TEST(made.bytes == text);
-    BOOST_TEST(made.counts.lost == 2u);  // after four tokens and after eight, as if the turns had changed
-    BOOST_TEST(made.counts.switches == 0u);
-    BOOST_TEST(made.counts.models[1].passes == 0u);
+    const auto decoded = bridged_generate(late, {from, from});
+    BOOST_TEST(decoded.bytes == text);
+    BOOST_TEST(decoded.counts.lost == 2u);  // after four tokens and after eight, as if the turns had changed
+    BOOST_TEST(decoded.counts.switches == 0u);
+    BOOST_TEST(decoded.counts.models[1].passes == 0u);
     const auto soon =
         switched(byte_speaker(text, bits), large, rolling_entropy({.thresholds_bits = {1}, .window = 1, .dwell = 2}));
     const auto handed = bridged_generate(soon, {from, from});
@@ -401,10 +401,10 @@ BOOST_AUTO_TEST_CASE(tokens_count_whoever_writes_them) {
                                  rolling_entropy({.thresholds_bits = {1}, .window = 1, .dwell = 1}));
     const std::array from{greedy(byte_codec::special), greedy(piece_codec::special)};
     for (std::size_t most = 0; most < 12; ++most) {
-        const auto made = bridged_generate(scheme, from, {.max_tokens = most});
-        BOOST_TEST(made.tokens.size() == most);
-        BOOST_TEST((made.finish == finish_reason::max_tokens));
-        BOOST_TEST(text.starts_with(made.bytes));
+        const auto decoded = bridged_generate(scheme, from, {.max_tokens = most});
+        BOOST_TEST(decoded.tokens.size() == most);
+        BOOST_TEST((decoded.finish == finish_reason::max_tokens));
+        BOOST_TEST(text.starts_with(decoded.bytes));
     }
 }
 
@@ -444,9 +444,9 @@ BOOST_AUTO_TEST_CASE(settings_are_each_models_own) {
     opening other{{1}};
     other.sampling.bias.added = {{4, 1000.0f}};
     const rolling_entropy policy({.thresholds_bits = {0}, .window = 1, .dwell = 5});
-    const auto made =
+    const auto decoded =
         bridged_generate(switched(spoken(small, bytes), spoken(large, letters), policy), {biased, other}, {1, 9});
-    BOOST_TEST(made.bytes == "ccccceeee");
+    BOOST_TEST(decoded.bytes == "ccccceeee");
 }
 
 BOOST_AUTO_TEST_CASE(a_model_catches_up_in_one_pass) {
@@ -455,29 +455,29 @@ BOOST_AUTO_TEST_CASE(a_model_catches_up_in_one_pass) {
     const testing::counting_model small(saying_model(bytes, byte_codec::vocabulary, byte_codec::special, text, bits));
     const testing::counting_model large(saying_model(pieces, pieces.vocabulary(), piece_codec::special, text, bits));
     const rolling_entropy policy({.thresholds_bits = {1}, .window = 1, .dwell = 5});
-    const auto made =
+    const auto decoded =
         bridged_generate(switched(spoken(small, bytes, byte_ends), spoken(large, pieces, piece_ends), policy),
                          {greedy(byte_codec::special), greedy(piece_codec::special)});
-    BOOST_TEST(made.bytes == text);
-    BOOST_TEST(writers(made.tokens, "SL") == "SSSSSLLL");  // he, llo | _he, llo, end
+    BOOST_TEST(decoded.bytes == text);
+    BOOST_TEST(writers(decoded.tokens, "SL") == "SSSSSLLL");  // he, llo | _he, llo, end
     BOOST_TEST(small.counts().calls == 5u);
     BOOST_TEST(small.counts().tokens == 5u);
     BOOST_TEST(large.counts().calls == 3u);
     BOOST_TEST(large.counts().rows == 3u);
     BOOST_TEST(large.counts().tokens == 1u + 3u + 2u);  // its prompt, h e llo, two of its own
-    BOOST_TEST(made.counts.models[1].caught_up == 3u);
-    BOOST_TEST(made.counts.models[1].passes == 3u);
+    BOOST_TEST(decoded.counts.models[1].caught_up == 3u);
+    BOOST_TEST(decoded.counts.models[1].passes == 3u);
 }
 
 BOOST_AUTO_TEST_CASE(a_row_of_nan_ends_the_text_and_says_where) {
     const testing::faulty_model broken(testing::hashed_model(8, 1), testing::fault::not_a_number, 5);
     const auto sound = testing::hashed_model(8, 2);
-    const auto made = bridged_generate(switched(spoken(broken, letters), spoken(sound, letters), rolling_entropy{}),
-                                       {opening{{1, 2}}, opening{{1}}}, {3, 20});
-    BOOST_TEST((made.finish == finish_reason::invalid_logits));
-    BOOST_TEST(made.tokens.size() == 3u);
-    BOOST_TEST(made.detail.find("the draft's logit") == 0u);
-    BOOST_TEST(made.detail.find("position 5") != std::string::npos);
+    const auto decoded = bridged_generate(switched(spoken(broken, letters), spoken(sound, letters), rolling_entropy{}),
+                                          {opening{{1, 2}}, opening{{1}}}, {3, 20});
+    BOOST_TEST((decoded.finish == finish_reason::invalid_logits));
+    BOOST_TEST(decoded.tokens.size() == 3u);
+    BOOST_TEST(decoded.detail.find("the draft's logit") == 0u);
+    BOOST_TEST(decoded.detail.find("position 5") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(a_pass_that_throws_can_be_repeated) {

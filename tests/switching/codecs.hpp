@@ -22,9 +22,9 @@ struct byte_codec {
     static constexpr token special = 256;
 
     std::vector<token> encode(std::string_view bytes) const {
-        std::vector<token> made;
-        for (const char byte : bytes) made.push_back(static_cast<unsigned char>(byte));
-        return made;
+        std::vector<token> tokens;
+        for (const char byte : bytes) tokens.push_back(static_cast<unsigned char>(byte));
+        return tokens;
     }
     std::string bytes_of(token t) const { return t == special ? "" : std::string(1, static_cast<char>(t)); }
 };
@@ -32,9 +32,9 @@ struct byte_codec {
 /// Token t is the letter 'a' + t: as many tokens as bytes, all of them text.
 struct letter_codec {
     std::vector<token> encode(std::string_view bytes) const {
-        std::vector<token> made;
-        for (const char byte : bytes) made.push_back(byte - 'a');
-        return made;
+        std::vector<token> tokens;
+        for (const char byte : bytes) tokens.push_back(byte - 'a');
+        return tokens;
     }
     std::string bytes_of(token t) const { return std::string(1, static_cast<char>('a' + t)); }
 };
@@ -54,7 +54,7 @@ class piece_codec {
 
     std::size_t vocabulary() const { return 1 + pieces_.size() + 256; }
     std::vector<token> encode(std::string_view bytes) const {
-        std::vector<token> made;
+        std::vector<token> tokens;
         while (!bytes.empty()) {
             std::size_t length = 1;
             token best = byte_token(bytes[0]);
@@ -63,10 +63,10 @@ class piece_codec {
                 length = pieces_[i].size();
                 best = static_cast<token>(i + 1);
             }
-            made.push_back(best);
+            tokens.push_back(best);
             bytes.remove_prefix(length);
         }
-        return made;
+        return tokens;
     }
     std::string bytes_of(token t) const {
         if (t == special) return "";

@@ -13,12 +13,12 @@ namespace {
 
 /// The models that write, one digit each, when their rows have these entropies.
 std::string models(rolling_entropy policy, const std::vector<double>& bits, std::size_t current = 0) {
-    std::string made;
+    std::string letters;
     for (double each : bits) {
-        made += static_cast<char>('0' + current);
+        letters += static_cast<char>('0' + current);
         current = policy.next_model(current, each);
     }
-    return made;
+    return letters;
 }
 
 void refused(const switching::rolling_entropy_options& options, const std::string& part) {

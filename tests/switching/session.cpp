@@ -133,16 +133,16 @@ BOOST_AUTO_TEST_CASE(algorithm_1_to_the_letter) {
         const auto chosen = sampling(60, seed % 4 == 0 ? 0.0f : 0.8f, seed);
         const auto [tokens, who] = rule.run(small, large, {1, 2}, chosen);
         const rolling_entropy policy({{rule.threshold}, rule.w, rule.d_min});
-        const auto made = written(switched(small, large, policy), chosen);
-        BOOST_TEST(made.tokens == tokens, boost::test_tools::per_element());
+        const auto decoded = written(switched(small, large, policy), chosen);
+        BOOST_TEST(decoded.tokens == tokens, boost::test_tools::per_element());
         const auto large_wrote = static_cast<std::size_t>(std::count(who.begin(), who.end(), 1));
-        BOOST_TEST(made.counts.models[1].written == large_wrote);
+        BOOST_TEST(decoded.counts.models[1].written == large_wrote);
         took_turns += large_wrote > 0 && large_wrote < 60;
         for (const std::size_t length : {std::size_t{1}, std::size_t{3}}) {  // a draft meanwhile changes nothing
             const auto drafted = written(switched(small, large, policy).with({.draft_length = length}), chosen);
             BOOST_TEST(drafted.tokens == tokens, boost::test_tools::per_element());
             BOOST_TEST(drafted.counts.models[1].written == large_wrote);
-            BOOST_TEST(drafted.counts.models[1].passes <= made.counts.models[1].passes);
+            BOOST_TEST(drafted.counts.models[1].passes <= decoded.counts.models[1].passes);
         }
         const auto warm = written(switched(small, large, policy).with({.keep_warm = true}), chosen);
         BOOST_TEST(warm.tokens == tokens, boost::test_tools::per_element());
@@ -172,8 +172,8 @@ BOOST_AUTO_TEST_CASE(the_entropy_is_of_the_row_before_temperature) {
         BOOST_TEST(std::abs(raw - tempered) > 0.2);
         const double between = (raw + tempered) / 2;
         const rolling_entropy policy({.thresholds_bits = {between}, .window = 1, .dwell = 1});
-        const auto made = written(switched(small, large, policy), sampling(9, temperature));
-        BOOST_TEST((made.counts.models[1].written > 0) == (raw > between));
+        const auto decoded = written(switched(small, large, policy), sampling(9, temperature));
+        BOOST_TEST((decoded.counts.models[1].written > 0) == (raw > between));
 
         // The distribution of the first token is the tempered row's; of the second, the writer's that the raw row
         // names.
@@ -227,17 +227,17 @@ BOOST_AUTO_TEST_CASE(a_model_catches_up_in_one_pass) {
     const auto bits = [](std::size_t before) { return before < 8 ? 4 : 0; };
     const testing::counting_model small(even_model(0, bits)), large(even_model(0, bits));
     const auto policy = rolling_entropy({.thresholds_bits = {1}, .window = 1, .dwell = 4});
-    const auto made = written(switched(small, large, policy), sampling(9));
-    BOOST_TEST(made.counts.models[0].written == 5u);  // positions 2 to 5 and 10
-    BOOST_TEST(made.counts.models[1].written == 4u);
+    const auto decoded = written(switched(small, large, policy), sampling(9));
+    BOOST_TEST(decoded.counts.models[0].written == 5u);  // positions 2 to 5 and 10
+    BOOST_TEST(decoded.counts.models[1].written == 4u);
     BOOST_TEST(large.counts().calls == 4u);
     BOOST_TEST(large.counts().tokens == 6u + 3u);  // all that was there, then its own but the last
     BOOST_TEST(small.counts().calls == 1u + 5u);   // the prompt, then five rows, of which one after catching up
-    BOOST_TEST(made.counts.models[0].passes == 6u);
-    BOOST_TEST(made.counts.models[1].passes == 4u);
+    BOOST_TEST(decoded.counts.models[0].passes == 6u);
+    BOOST_TEST(decoded.counts.models[1].passes == 4u);
     large.reset();
     const auto warm = written(switched(small, large, policy).with({.keep_warm = true}), sampling(9));
-    BOOST_TEST(warm.tokens == made.tokens, boost::test_tools::per_element());
+    BOOST_TEST(warm.tokens == decoded.tokens, boost::test_tools::per_element());
     BOOST_TEST(large.counts().rows == 4u);
     BOOST_TEST(large.counts().calls > 4u);
 }
@@ -246,10 +246,10 @@ BOOST_AUTO_TEST_CASE(the_model_before_drafts_and_not_past_the_end) {
     const testing::counting_model small(testing::hashed_model(8, 5)), large(testing::hashed_model(8, 5));
     const auto scheme = switched(small, large, rolling_entropy({.thresholds_bits = {0}, .window = 1, .dwell = 1}))
                             .with({.first = 1, .draft_length = 8});
-    const auto made = written(scheme, sampling(6));  // the models agree, so all is accepted
-    BOOST_TEST(made.counts.models[0].drafted == 5u);
-    BOOST_TEST(made.counts.stages.back().drafted == 5u);
-    BOOST_TEST(made.counts.accepted_length() == 6);
+    const auto decoded = written(scheme, sampling(6));  // the models agree, so all is accepted
+    BOOST_TEST(decoded.counts.models[0].drafted == 5u);
+    BOOST_TEST(decoded.counts.stages.back().drafted == 5u);
+    BOOST_TEST(decoded.counts.accepted_length() == 6);
     BOOST_TEST(large.counts().calls == 2u);  // the prompt, one verification
     BOOST_TEST(small.counts().calls == 5u);
 }
@@ -300,10 +300,10 @@ BOOST_AUTO_TEST_CASE(a_row_of_nan_ends_the_text_and_says_where) {
         std::fill(row.begin(), row.end(), before.size() == 5 ? std::nanf("") : 0.0f);
     });
     const auto sound = testing::hashed_model(8, 1);
-    const auto made = written(switched(broken, sound, rolling_entropy{}), sampling(20));
-    BOOST_TEST((made.finish == finish_reason::invalid_logits));
-    BOOST_TEST(made.tokens.size() == 3u);
-    BOOST_TEST(made.detail == "the draft's logit of token 0 at position 5 is nan");
+    const auto decoded = written(switched(broken, sound, rolling_entropy{}), sampling(20));
+    BOOST_TEST((decoded.finish == finish_reason::invalid_logits));
+    BOOST_TEST(decoded.tokens.size() == 3u);
+    BOOST_TEST(decoded.detail == "the draft's logit of token 0 at position 5 is nan");
     const auto by_target = switched(sound, broken, rolling_entropy{}).with({.first = 1});
     BOOST_TEST(written(by_target, sampling(20)).detail == "the target's logit of token 0 at position 5 is nan");
     const auto other = testing::hashed_model(8, 2);
@@ -319,10 +319,10 @@ BOOST_AUTO_TEST_CASE(passes_and_tokens_are_counted_as_models_see_them) {
                                 .with({.keep_warm = warm});
         small.reset();
         large.reset();
-        const auto made = written(scheme, sampling(40), {1, 2, 3});
+        const auto decoded = written(scheme, sampling(40), {1, 2, 3});
         const testing::counting_model<testing::function_model>* models[] = {&small, &large};
         for (std::size_t i = 0; i < 2; ++i) {
-            const auto& counted = made.counts.models[i];
+            const auto& counted = decoded.counts.models[i];
             BOOST_TEST(counted.written > 0u);
             BOOST_TEST(counted.passes == models[i]->counts().calls);
             BOOST_TEST(counted.caught_up + models[i]->counts().rows == models[i]->counts().tokens);
@@ -336,12 +336,12 @@ BOOST_AUTO_TEST_CASE(each_round_has_its_own_draft_and_log_probabilities) {
                             .with({.draft_length = 3});
     auto chosen = sampling(50);
     chosen.log_probabilities = true;
-    const auto made = written(scheme, chosen);
-    BOOST_TEST(made.log_probabilities.size() == made.tokens.size());
-    BOOST_TEST(made.counts.models[0].written > 0u);
-    BOOST_TEST(made.counts.models[0].drafted > 0u);
-    BOOST_TEST(made.counts.stages.back().drafted == made.counts.models[0].drafted);
-    BOOST_TEST(made.counts.seconds.decoding() > 0);
+    const auto decoded = written(scheme, chosen);
+    BOOST_TEST(decoded.log_probabilities.size() == decoded.tokens.size());
+    BOOST_TEST(decoded.counts.models[0].written > 0u);
+    BOOST_TEST(decoded.counts.models[0].drafted > 0u);
+    BOOST_TEST(decoded.counts.stages.back().drafted == decoded.counts.models[0].drafted);
+    BOOST_TEST(decoded.counts.seconds.decoding() > 0);
 }
 
 BOOST_AUTO_TEST_CASE(nothing_is_drafted_from_a_row_without_numbers) {
@@ -349,16 +349,16 @@ BOOST_AUTO_TEST_CASE(nothing_is_drafted_from_a_row_without_numbers) {
         8, 64, [](std::span<const token>, std::span<float> row) { std::fill(row.begin(), row.end(), std::nanf("")); });
     const auto sound = testing::hashed_model(8, 1);
     const rolling_entropy policy({.thresholds_bits = {0}, .window = 1, .dwell = 1});
-    const auto made = written(switched(broken, sound, policy).with({.first = 1, .draft_length = 3}), sampling(20));
-    BOOST_TEST(made.counts.models[0].drafted == 0u);
-    BOOST_TEST(made.tokens == written(plain(sound), sampling(20)).tokens, boost::test_tools::per_element());
+    const auto decoded = written(switched(broken, sound, policy).with({.first = 1, .draft_length = 3}), sampling(20));
+    BOOST_TEST(decoded.counts.models[0].drafted == 0u);
+    BOOST_TEST(decoded.tokens == written(plain(sound), sampling(20)).tokens, boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(where_no_token_is_wanted_none_is_written) {
     const auto small = testing::hashed_model(8, 5), large = testing::hashed_model(8, 6);
-    const auto made = written(switched(small, large, rolling_entropy{}), sampling(0));
-    BOOST_TEST((made.finish == finish_reason::max_tokens));
-    BOOST_TEST(made.tokens.empty());
+    const auto decoded = written(switched(small, large, rolling_entropy{}), sampling(0));
+    BOOST_TEST((decoded.finish == finish_reason::max_tokens));
+    BOOST_TEST(decoded.tokens.empty());
 }
 
 BOOST_AUTO_TEST_CASE(a_pass_that_throws_can_be_repeated) {

@@ -136,12 +136,12 @@ struct flawed_codec : byte_codec {
     explicit flawed_codec(flaw of) : what(of) {}
 
     std::vector<token> encode(std::string_view text) const {
-        auto made = byte_codec::encode(text);
-        if (what == flaw::drops) std::erase(made, 'x');
-        if (what == flaw::adds_a_space) made.insert(made.begin(), ' ');
-        if (what == flaw::repairs) std::replace(made.begin(), made.end(), 'x', 'y');
-        if (what == flaw::invents) made.push_back(vocabulary);
-        return made;
+        auto tokens = byte_codec::encode(text);
+        if (what == flaw::drops) std::erase(tokens, 'x');
+        if (what == flaw::adds_a_space) tokens.insert(tokens.begin(), ' ');
+        if (what == flaw::repairs) std::replace(tokens.begin(), tokens.end(), 'x', 'y');
+        if (what == flaw::invents) tokens.push_back(vocabulary);
+        return tokens;
     }
     std::string bytes_of(token t) const { return t < static_cast<token>(vocabulary) ? byte_codec::bytes_of(t) : ""; }
 };

@@ -19,16 +19,16 @@ using winners = std::vector<std::size_t>;
 /// Unrelated rows over some tokens; in every third, one token is impossible.
 rows some_rows(std::size_t vocabulary, std::size_t count) {
     const auto model = testing::hashed_model(vocabulary, 3);
-    rows made;
+    rows listed;
     for (std::size_t i = 0; i < count; ++i) {
         std::vector<float> weights(vocabulary);
         const token before = static_cast<token>(i);
         model.fill_row({&before, 1}, weights);
         for (float& weight : weights) weight = std::exp(weight);
         if (i % 3 == 2) weights[i % vocabulary] = 0;
-        made.push_back(distribution::weighted(weights));
+        listed.push_back(distribution::weighted(weights));
     }
-    return made;
+    return listed;
 }
 
 /// The joint law of the winners, by the conditional odds of one race after another.

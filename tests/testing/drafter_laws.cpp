@@ -118,9 +118,9 @@ BOOST_AUTO_TEST_CASE(drafters_of_trees_keep_them) {
 /// A tree as it was proposed, with what `each(node)` says of the row of every node.
 template <class Each>
 proposal<distribution> with_rows(const proposal<distribution>& proposed, const Each& each) {
-    proposal<distribution> made;
-    for (std::size_t i = 0; i < proposed.size(); ++i) made.push(proposed[i].id, each(i), proposed.parent(i));
-    return made;
+    proposal<distribution> drafted;
+    for (std::size_t i = 0; i < proposed.size(); ++i) drafted.push(proposed[i].id, each(i), proposed.parent(i));
+    return drafted;
 }
 
 /// A drafter that changes what another proposes.

@@ -72,21 +72,21 @@ struct failing_letters {
 
 /// What a text of models that hand each other text came to, however often somebody threw.
 template <class Scheme>
-std::string bridged_text(const Scheme& scheme, const testing::disturbance& by, testing::fault_trial& made) {
+std::string bridged_text(const Scheme& scheme, const testing::disturbance& by, testing::fault_trial& trial) {
     const typename Scheme::openings_type from{switching::opening{testing::fault_prompt},
                                               switching::opening{testing::fault_prompt}};
     switching::bridged_session s(scheme, from, switching::bridged_options{.max_tokens = 16}, random::philox_chooser(4));
-    testing::fault_listener listener(testing::fault_places, made.trouble);
+    testing::fault_listener listener(testing::fault_places, trial.trouble);
     testing::fault_places.arm(by.calls);
     const auto hook = allocations::hook();
     hook.arm(by.first_allocation, by.allocations);
-    while (s.finished == finish_reason::running && made.failures < 9) {
-        if (!listener.attempt([&] { switching::step(s); })) ++made.failures;
+    while (s.finished == finish_reason::running && trial.failures < 9) {
+        if (!listener.attempt([&] { switching::step(s); })) ++trial.failures;
     }
-    made.calls = testing::fault_places.calls();
-    made.allocations = hook.disarm();
+    trial.calls = testing::fault_places.calls();
+    trial.allocations = hook.disarm();
     testing::fault_places.disarm();
-    std::string all = s.text + ", " + std::string(name_of(s.finished)) + made.trouble;
+    std::string all = s.text + ", " + std::string(name_of(s.finished)) + trial.trouble;
     for (const auto& each : s.written) all += augur::detail::message(' ', each.model, ':', each.id, '/', each.bytes);
     for (const model_statistics& each : s.counts.models) {
         all += augur::detail::message("; ", each.written, " in ", each.passes);
@@ -107,8 +107,8 @@ BOOST_AUTO_TEST_CASE(models_that_hand_each_other_text_keep_them) {
     const std::string expected = bridged_text(scheme, {}, sound);
     std::size_t runs = 0;
     const auto same = [&](const testing::disturbance& by) {
-        testing::fault_trial made;
-        BOOST_TEST(bridged_text(scheme, by, made) == expected, testing::fault_parts::described(by));
+        testing::fault_trial trial;
+        BOOST_TEST(bridged_text(scheme, by, trial) == expected, testing::fault_parts::described(by));
         ++runs;
     };
     const std::size_t stride = testing::unless_sanitized(1, 7);

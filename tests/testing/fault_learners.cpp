@@ -51,11 +51,11 @@ void learns_and_keeps_them(testing::fault_tally& tally, const char* what, const 
     const auto run = [&](const testing::disturbance& by) {
         head.assign(first.values());  // each run is the first
         online.emplace(head, testing::wild_steps());
-        auto made = runs.run(by);
+        auto trial = runs.run(by);
         const auto learned = online->state();
-        for (const float each : learned.values) made.outcome.policy += augur::detail::message(' ', each);
-        made.outcome.policy += augur::detail::message("; ", online->report().samples, ' ', learned.steps);
-        return made;
+        for (const float each : learned.values) trial.outcome.policy += augur::detail::message(' ', each);
+        trial.outcome.policy += augur::detail::message("; ", online->report().samples, ' ', learned.steps);
+        return trial;
     };
     testing::fault_report found;
     const auto sound = run({});

@@ -32,13 +32,13 @@ auto failing_passes(std::uint64_t seed) {
 }
 
 inline fault_options fault_choice(float temperature, std::size_t max_tokens = 9) {
-    fault_options made;
-    made.chosen.sampling.temperature = {temperature};
-    made.chosen.stop.max_tokens = max_tokens;
-    made.chosen.seed = 5;
-    made.most_places = unless_sanitized<std::size_t>(120, 10);
-    made.allocations = allocations::hook();
-    return made;
+    fault_options options;
+    options.chosen.sampling.temperature = {temperature};
+    options.chosen.stop.max_tokens = max_tokens;
+    options.chosen.seed = 5;
+    options.most_places = unless_sanitized<std::size_t>(120, 10);
+    options.allocations = allocations::hook();
+    return options;
 }
 
 /// How much was tried in a test case.

@@ -72,10 +72,10 @@ BOOST_AUTO_TEST_CASE(decoding_ends_at_a_row_that_cannot_be_drawn_from) {
     chosen.stop.max_tokens = 6;
     for (const fault what : {fault::not_a_number, fault::infinity, fault::all_minus_infinity}) {
         const testing::faulty_model target(testing::hashed_model(3, 1), what, 4);
-        const auto made = decode::generate(
+        const auto decoded = decode::generate(
             speculate(testing::hashed_model(3, 1), target, policy::fixed_length{3}, accept::coupled{}), prompt, chosen);
-        BOOST_TEST((made.finish == finish_reason::invalid_logits), testing::name_of(what));
-        BOOST_TEST(made.tokens.size() == 3u);
+        BOOST_TEST((decoded.finish == finish_reason::invalid_logits), testing::name_of(what));
+        BOOST_TEST(decoded.tokens.size() == 3u);
     }
 }
 

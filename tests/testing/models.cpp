@@ -86,11 +86,11 @@ BOOST_AUTO_TEST_CASE(a_table_model_gives_its_rows_and_names_what_is_missing) {
 std::vector<double> probabilities(const testing::function_model& model, const std::vector<token>& before) {
     std::vector<float> row(model.vocabulary_size());
     model.fill_row(before, row);
-    std::vector<double> made;
+    std::vector<double> shares;
     double sum = 0;
-    for (float logit : row) sum += made.emplace_back(std::exp(static_cast<double>(logit)));
-    for (double& p : made) p /= sum;
-    return made;
+    for (float logit : row) sum += shares.emplace_back(std::exp(static_cast<double>(logit)));
+    for (double& p : shares) p /= sum;
+    return shares;
 }
 
 BOOST_AUTO_TEST_CASE(a_noisy_model_is_at_the_chosen_distance_after_every_prefix) {
@@ -118,8 +118,8 @@ BOOST_AUTO_TEST_CASE(a_noisy_draft_is_accepted_as_often_as_its_distance_says) {
     chosen.stop.max_tokens = 2;
     const auto accepted = testing::enumerate([&](const testing::enumerating_chooser& chooser) {
         const auto scheme = speculate(draft, target, policy::fixed_length{1}, accept::rejection_sampling{});
-        const auto made = decode::generate_with(chooser, scheme, prompt, chosen);
-        return std::vector<token>{made.counts.count(origin::accepted) > 0 ? 1 : 0};
+        const auto decoded = decode::generate_with(chooser, scheme, prompt, chosen);
+        return std::vector<token>{decoded.counts.count(origin::accepted) > 0 ? 1 : 0};
     });
     BOOST_TEST(std::abs(accepted.probability.at({1}) - 0.75) < 1e-6);
 }

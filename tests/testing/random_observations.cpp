@@ -190,8 +190,8 @@ BOOST_AUTO_TEST_CASE(a_policy_that_never_wants_more_than_one_token_more_is_noted
     const auto most_drafted = [&](const auto& policy) {
         decode::options chosen;
         chosen.stop.max_tokens = 24;
-        const auto made = decode::generate(speculate(sure, sure, policy, accept::coupled{}), std::vector{0}, chosen);
-        return made.counts.stages[0].drafted / made.counts.stages[0].rounds;
+        const auto decoded = decode::generate(speculate(sure, sure, policy, accept::coupled{}), std::vector{0}, chosen);
+        return decoded.counts.stages[0].drafted / decoded.counts.stages[0].rounds;
     };
     BOOST_TEST(most_drafted(this_one<signals::draft_confidence>{}) <= 1u);
     BOOST_TEST(most_drafted(goes_on{}) > 3u);

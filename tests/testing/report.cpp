@@ -75,12 +75,12 @@ BOOST_AUTO_TEST_CASE(what_it_threw_on_is_said) {
     testing::report r{"numbers"};
     std::size_t asked = 0;
     const auto level = [&](choices& from) {
-        const std::size_t made = from.below(9);
-        from.note([&, made] {
+        const std::size_t number = from.below(9);
+        from.note([&, number] {
             ++asked;
-            return "level " + std::to_string(made);
+            return "level " + std::to_string(number);
         });
-        return made;
+        return number;
     };
     testing::check(r, "quiet", {}, [&](choices& from) -> std::string {
         const std::size_t one = level(from), other = level(from);

@@ -80,8 +80,8 @@ BOOST_AUTO_TEST_CASE(ids_that_are_cut_are_found) {
 }
 
 template <class Made>
-void right(const Made& made) {
-    const auto r = transform_laws(made);
+void right(const Made& got) {
+    const auto r = transform_laws(got);
     BOOST_TEST(r.kept(), r);
     BOOST_TEST(r.skipped.empty(), r);
 }

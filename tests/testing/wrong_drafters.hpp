@@ -53,9 +53,9 @@ struct selecting_drafter {
 
  protected:
     static std::vector<float> row(std::span<const token> text) {
-        std::vector<float> made(model.vocabulary_size());
-        model.fill_row(text, made);
-        return made;
+        std::vector<float> logits(model.vocabulary_size());
+        model.fill_row(text, logits);
+        return logits;
     }
     static std::vector<token> text_of(auto& context, const proposal<distribution>& out) {
         std::vector<token> text(context.prefix().tokens().begin(), context.prefix().tokens().end());
@@ -79,18 +79,18 @@ struct sound : selecting_drafter<sound> {};
 /// After five rounds its history shows.
 struct wrong_after_five_rounds : selecting_drafter<wrong_after_five_rounds> {
     std::vector<float> row_of(const counts& state, std::span<const token> text) const {
-        auto made = row(text);
-        if (state.rounds > 4) made[0] += 1;
-        return made;
+        auto logits = row(text);
+        if (state.rounds > 4) logits[0] += 1;
+        return logits;
     }
 };
 
 /// In a text of more than 20 tokens it is its first round that shows.
 struct wrong_in_long_texts : selecting_drafter<wrong_in_long_texts> {
     std::vector<float> row_of(const counts& state, std::span<const token> text) const {
-        auto made = row(text);
-        if (text.size() > 20 && state.rounds > 0) made[0] += 1;
-        return made;
+        auto logits = row(text);
+        if (text.size() > 20 && state.rounds > 0) logits[0] += 1;
+        return logits;
     }
 };
 
@@ -110,9 +110,9 @@ struct learns_of_abandoned : selecting_drafter<learns_of_abandoned> {
         ++state.abandoned;
     }
     std::vector<float> row_of(const counts& state, std::span<const token> text) const {
-        auto made = row(text);
-        if (state.abandoned > 0) made[0] += 3;
-        return made;
+        auto logits = row(text);
+        if (state.abandoned > 0) logits[0] += 3;
+        return logits;
     }
 };
 

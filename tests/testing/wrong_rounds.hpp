@@ -36,9 +36,9 @@ struct remembering : Mock {
                              .to_layer = each.to_layer,
                              .states = each.states});
         }
-        const auto made = Mock::run(asked);
+        const auto rows = Mock::run(asked);
         for (const asked_type& each : of) after(each);
-        return made;
+        return rows;
     }
     scores extend(sequence_type& s, std::span<const token> tokens, std::size_t last) const {
         const asked_type one{.sequence = &s, .tokens = tokens, .rows = last};

@@ -62,8 +62,8 @@ void move(Head& of, double by = 0.3) {
 }
 
 std::vector<float> text_of(std::size_t count, double from) {
-    const Eigen::MatrixXf made = (2 * some_numbers(width, detail::index(count), from)).cast<float>();
-    return {made.data(), made.data() + made.size()};
+    const Eigen::MatrixXf states = (2 * some_numbers(width, detail::index(count), from)).cast<float>();
+    return {states.data(), states.data() + states.size()};
 }
 /// Rows of two texts, in no order.
 asked_rows some_rows() {
@@ -98,8 +98,8 @@ BOOST_AUTO_TEST_CASE(every_number_has_the_gradient_of_what_it_changes) {
     for (const auto& chosen : some_heads()) {
         head learned = head_of<double>(chosen);
         move(learned);
-        const auto made = learned.forward(columns<double>(), asked);
-        const auto gradient = learned.backward(made, 2 * made.logits.cwiseProduct(wanted));
+        const auto activations = learned.forward(columns<double>(), asked);
+        const auto gradient = learned.backward(activations, 2 * activations.logits.cwiseProduct(wanted));
         const auto expected = testing::differences(
             [&](const Eigen::VectorXd& at) {
                 learned.assign(at);
@@ -128,10 +128,10 @@ BOOST_AUTO_TEST_CASE(without_attention_before_it_is_a_layer_head) {
     move(learned);
     layer.assign(learned.values().head(layer.values().size()));
     const columns<double> states = 2 * some_numbers(width, 3, 0.1);
-    const auto made = learned.forward(states);
+    const auto activations = learned.forward(states);
     columns<double> layer_inputs(attended + width, 3);
-    layer_inputs << made.attention.attended, states;
-    BOOST_TEST((made.logits - layer.forward(layer_inputs).logits).isZero(1e-12));
+    layer_inputs << activations.attention.attended, states;
+    BOOST_TEST((activations.logits - layer.forward(layer_inputs).logits).isZero(1e-12));
     BOOST_TEST(learned.layer() == 3U);
     BOOST_TEST(learned.alpha() == layer.alpha());
     BOOST_TEST(learned.hidden_size() == width);

@@ -23,8 +23,8 @@ using testing::says;
 const state_identity whose{"0123456789abcdef", 6, 5, 9};
 
 checkpoint<float> some_checkpoint(float number = 1) {
-    checkpoint<float> made;
-    made.options = {.norm = norm_kind::layer,
+    checkpoint<float> kept;
+    kept.options = {.norm = norm_kind::layer,
                     .epsilon = 1e-6,
                     .learn_norm = false,
                     .scale = scale_kind::per_class,
@@ -33,17 +33,17 @@ checkpoint<float> some_checkpoint(float number = 1) {
                     .weight_norm = true,
                     .bias = true,
                     .seed = 12};
-    made.tokens = {4, 2, 7};
-    made.values = vector<float>::LinSpaced(5, 0, number);
-    made.first = -made.values;
-    made.second = 2 * made.values;
-    made.steps = 17;
-    made.dropped = 3;
-    made.waiting = 5;
-    made.rewards.drawn = 11;
-    made.rewards.acceptance = 0.625;
-    made.rewards.baseline = 0.5;
-    return made;
+    kept.tokens = {4, 2, 7};
+    kept.values = vector<float>::LinSpaced(5, 0, number);
+    kept.first = -kept.values;
+    kept.second = 2 * kept.values;
+    kept.steps = 17;
+    kept.dropped = 3;
+    kept.waiting = 5;
+    kept.rewards.drawn = 11;
+    kept.rewards.acceptance = 0.625;
+    kept.rewards.baseline = 0.5;
+    return kept;
 }
 bool equal(const checkpoint<float>& a, const checkpoint<float>& b) {
     return a.options == b.options && a.tokens == b.tokens && a.values == b.values && a.first == b.first &&

@@ -94,12 +94,12 @@ std::vector<double> attended_by_hand(const attention_projections<base>& of, cons
     }
     return out;
 }
-double largest_difference(const columns<double>& made, const attention_projections<base>& of) {
+double largest_difference(const columns<double>& got, const attention_projections<base>& of) {
     double largest = 0;
     for (std::size_t i = 0; i < rows.size(); ++i) {
         const auto expected = attended_by_hand(of, rows[i]);
         for (std::size_t k = 0; k < expected.size(); ++k) {
-            largest = std::max(largest, std::abs(made(detail::index(k), detail::index(i)) - expected[k]));
+            largest = std::max(largest, std::abs(got(detail::index(k), detail::index(i)) - expected[k]));
         }
     }
     return largest;
@@ -123,18 +123,18 @@ BOOST_AUTO_TEST_CASE(updates_are_those_of_the_three_matrices) {
         *each = {std::vector<double>(whole.data(), whole.data() + whole.size()), each->classes(), each->width()};
         at += 2;
     }
-    const auto made = layer.forward(values, states, positions, rows).attended;
-    BOOST_TEST(largest_difference(made, changed) < 1e-12);
-    BOOST_TEST(largest_difference(made, parts()) > 1e-2);
+    const auto got = layer.forward(values, states, positions, rows).attended;
+    BOOST_TEST(largest_difference(got, changed) < 1e-12);
+    BOOST_TEST(largest_difference(got, parts()) > 1e-2);
 }
 
 BOOST_AUTO_TEST_CASE(every_number_has_the_gradient_of_what_it_changes_in_its_own_position_and_in_those_before) {
     const auto layer = new_attention();
     const auto values = moved_values(layer);
     const columns<double> wanted = some_numbers(heads * head_size, detail::index(rows.size()), 0.9);
-    const auto made = layer.forward(values, states, positions, rows);
+    const auto activations = layer.forward(values, states, positions, rows);
     vector<double> gradient = vector<double>::Zero(values.size());
-    layer.backward(values, made, 2 * made.attended.cwiseProduct(wanted), gradient);
+    layer.backward(values, activations, 2 * activations.attended.cwiseProduct(wanted), gradient);
     const auto expected = testing::differences(
         [&](const Eigen::VectorXd& at) {
             return (layer.forward(at, states, positions, rows).attended.array().square() * wanted.array()).sum();
@@ -150,8 +150,8 @@ BOOST_AUTO_TEST_CASE(every_number_has_the_gradient_of_what_it_changes_in_its_own
 }
 
 std::vector<float> text_of(std::size_t first, std::size_t count) {
-    const Eigen::MatrixXf made = states.middleCols(detail::index(first), detail::index(count)).cast<float>();
-    return {made.data(), made.data() + made.size()};
+    const Eigen::MatrixXf numbers = states.middleCols(detail::index(first), detail::index(count)).cast<float>();
+    return {numbers.data(), numbers.data() + numbers.size()};
 }
 
 BOOST_AUTO_TEST_CASE(a_sequence_attends_as_a_forward_does_however_it_was_filled) {

@@ -36,12 +36,12 @@ BOOST_AUTO_TEST_CASE(it_starts_as_the_layer_of_the_model) {
     const auto layer = new_layer();
     const auto values = first_values(layer);
     BOOST_TEST((values.head(before).array() == 9.0).all());  // somebody else's
-    const auto made = layer.forward(values, layer_inputs).state;
+    const auto got = layer.forward(values, layer_inputs).state;
     for (Eigen::Index i = 0; i < layer_inputs.cols(); ++i) {
         const auto expected =
             testing::layer_by_hand(layer_of_waves<double>(width, attended, inner, norm_weight),
                                    std::span<const double>(layer_inputs.col(i).data(), attended + width), epsilon);
-        for (std::size_t k = 0; k < width; ++k) BOOST_TEST(std::abs(made(detail::index(k), i) - expected[k]) < 1e-12);
+        for (std::size_t k = 0; k < width; ++k) BOOST_TEST(std::abs(got(detail::index(k), i) - expected[k]) < 1e-12);
     }
 }
 
@@ -57,11 +57,11 @@ BOOST_AUTO_TEST_CASE(updates_are_those_of_the_four_matrices) {
         *each = {std::vector<double>(whole.data(), whole.data() + whole.size()), each->classes(), each->width()};
         at += 2;
     }
-    const auto made = layer.forward(values, layer_inputs).state;
+    const auto got = layer.forward(values, layer_inputs).state;
     for (Eigen::Index i = 0; i < layer_inputs.cols(); ++i) {
         const auto expected = testing::layer_by_hand(
             changed, std::span<const double>(layer_inputs.col(i).data(), attended + width), epsilon);
-        for (std::size_t k = 0; k < width; ++k) BOOST_TEST(std::abs(made(detail::index(k), i) - expected[k]) < 1e-12);
+        for (std::size_t k = 0; k < width; ++k) BOOST_TEST(std::abs(got(detail::index(k), i) - expected[k]) < 1e-12);
     }
 }
 
@@ -70,9 +70,9 @@ BOOST_AUTO_TEST_CASE(every_number_has_the_gradient_of_what_it_changes) {
     vector<double> values = first_values(layer);
     values.tail(detail::index(layer.size())) += 0.3 * some_numbers(detail::index(layer.size()), 1, 0.7);
     const columns<double> wanted = some_numbers(width, samples, 0.9);
-    const auto made = layer.forward(values, layer_inputs);
+    const auto activations = layer.forward(values, layer_inputs);
     vector<double> gradient = vector<double>::Zero(values.size());
-    layer.backward(values, made, 2 * made.state.cwiseProduct(wanted), gradient);
+    layer.backward(values, activations, 2 * activations.state.cwiseProduct(wanted), gradient);
     const auto expected = testing::differences(
         [&](const Eigen::VectorXd& at) {
             return (layer.forward(at, layer_inputs).state.array().square() * wanted.array()).sum();

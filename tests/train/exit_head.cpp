@@ -21,10 +21,10 @@ const std::vector<float> norm_weight{1.25F, 0.5F, -0.75F, 2.0F, 1.0F};
 
 template <class Scalar>
 std::vector<Scalar> weights_of_base() {
-    std::vector<Scalar> made;
+    std::vector<Scalar> weights;
     for (std::size_t i = 0; i < classes * width; ++i)
-        made.push_back(static_cast<Scalar>(std::sin(1.7 * static_cast<double>(i))));
-    return made;
+        weights.push_back(static_cast<Scalar>(std::sin(1.7 * static_cast<double>(i))));
+    return weights;
 }
 template <class Scalar>
 exit_head<dense_weight_matrix<Scalar>> head_of(const head_options& chosen = {}) {
@@ -84,8 +84,8 @@ BOOST_AUTO_TEST_CASE(every_number_has_the_gradient_of_what_it_changes) {
         head learned = head_of<double>(chosen);
         move(learned);
         if (learned.values().size() == 0) continue;
-        const auto made = learned.forward(states);
-        const auto gradient = learned.backward(made, 2 * made.logits.cwiseProduct(wanted));
+        const auto activations = learned.forward(states);
+        const auto gradient = learned.backward(activations, 2 * activations.logits.cwiseProduct(wanted));
         const auto expected = differences(
             [&](const Eigen::VectorXd& at) {
                 learned.assign(at);

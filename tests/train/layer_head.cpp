@@ -84,8 +84,8 @@ BOOST_AUTO_TEST_CASE(every_number_has_the_gradient_of_what_it_changes) {
     for (const auto& chosen : every_head()) {
         head learned = head_of<double>(chosen);
         move(learned);
-        const auto made = learned.forward(layer_inputs);
-        const auto gradient = learned.backward(made, 2 * made.logits.cwiseProduct(wanted));
+        const auto activations = learned.forward(layer_inputs);
+        const auto gradient = learned.backward(activations, 2 * activations.logits.cwiseProduct(wanted));
         const auto expected = testing::differences(
             [&](const Eigen::VectorXd& at) {
                 learned.assign(at);

@@ -15,11 +15,11 @@ namespace augur::testing {
 
 template <class Scalar>
 train::dense_weight_matrix<Scalar> base_of_waves(std::size_t rows, std::size_t width, double from) {
-    std::vector<Scalar> made;
+    std::vector<Scalar> values;
     for (std::size_t i = 0; i < rows * width; ++i) {
-        made.push_back(static_cast<Scalar>(std::sin(1.7 * static_cast<double>(i) + from)));
+        values.push_back(static_cast<Scalar>(std::sin(1.7 * static_cast<double>(i) + from)));
     }
-    return {std::move(made), rows, width};
+    return {std::move(values), rows, width};
 }
 
 /// `width` numbers a state, `attended` ones before the output projection, `inner` ones inside the feed-forward part.

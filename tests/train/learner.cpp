@@ -27,16 +27,16 @@ head new_head(const head_options& chosen = {.rank = 2}) {
             chosen};
 }
 batch<double> some_batch() {
-    batch<double> made{.states = testing::some_numbers(width, count, 0.5), .examples = {}, .spread = 1.5};
+    batch<double> samples{.states = testing::some_numbers(width, count, 0.5), .examples = {}, .spread = 1.5};
     for (std::size_t i = 0; i < count; ++i) {
         training_example<double> each;
         each.probabilities = {0.05, 0.1, 0.05, 0.2, 0.5, 0.1};
         each.top = 4;
         each.drafted = i;
         each.bit = i == 0 ? accept_bit::accepted : accept_bit::rejected;
-        made.examples.push_back(each);
+        samples.examples.push_back(each);
     }
-    return made;
+    return samples;
 }
 double total_of(const head& of, const batch<double>& training_batch, const loss_options& chosen, std::size_t t = 0) {
     losses<double> judge(chosen, t, 0.25);
@@ -161,14 +161,14 @@ BOOST_AUTO_TEST_CASE(a_training_example_knows_a_drafted_token_by_its_class_and_o
     ring.add({.hidden = hidden, .logits = logits, .drafted = 3, .bit = accept_bit::rejected});
     const std::vector<token> listed{4, 5};
     const std::vector<std::size_t> slots{0, 1};
-    auto made = batch_of<double>(ring, slots, class_index(listed, classes), 1);
-    BOOST_TEST(made.examples[0].drafted == 1U);
-    BOOST_TEST(made.examples[1].drafted == training_example<double>::none);
-    forget_bits(ring, slots, 2, made);
-    BOOST_TEST((made.examples[0].bit == accept_bit::accepted));
-    forget_bits(ring, slots, 1, made);
-    BOOST_TEST((made.examples[0].bit == accept_bit::unknown));
-    BOOST_TEST((made.examples[1].bit == accept_bit::rejected));
+    auto drawn = batch_of<double>(ring, slots, class_index(listed, classes), 1);
+    BOOST_TEST(drawn.examples[0].drafted == 1U);
+    BOOST_TEST(drawn.examples[1].drafted == training_example<double>::none);
+    forget_bits(ring, slots, 2, drawn);
+    BOOST_TEST((drawn.examples[0].bit == accept_bit::accepted));
+    forget_bits(ring, slots, 1, drawn);
+    BOOST_TEST((drawn.examples[0].bit == accept_bit::unknown));
+    BOOST_TEST((drawn.examples[1].bit == accept_bit::rejected));
 }
 
 BOOST_AUTO_TEST_CASE(a_head_that_learns_no_number_is_refused) {

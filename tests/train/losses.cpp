@@ -21,9 +21,9 @@ const std::vector<float> teacher_logits{0.2F, -1.5F, 1.75F, 0.4F, -0.3F, 1.0F, -
 std::vector<float> log_probabilities(const std::vector<float>& of) {
     double total = 0;
     for (const float each : of) total += std::exp(static_cast<double>(each));
-    std::vector<float> made;
-    for (const float each : of) made.push_back(each - static_cast<float>(std::log(total)));
-    return made;
+    std::vector<float> values;
+    for (const float each : of) values.push_back(each - static_cast<float>(std::log(total)));
+    return values;
 }
 
 /// The teacher's row as it is, or its three largest and a tail.
@@ -33,26 +33,26 @@ struct row_of_teacher {
     float tail = 0;
 
     static row_of_teacher top_three() {
-        row_of_teacher made;
-        const auto all = made.logarithms;
-        made.tokens = {2, 5, 3};
-        made.logarithms.clear();
+        row_of_teacher row;
+        const auto all = row.logarithms;
+        row.tokens = {2, 5, 3};
+        row.logarithms.clear();
         double listed = 0;
-        for (const token id : made.tokens) {
-            made.logarithms.push_back(all[static_cast<std::size_t>(id)]);
-            listed += std::exp(static_cast<double>(made.logarithms.back()));
+        for (const token id : row.tokens) {
+            row.logarithms.push_back(all[static_cast<std::size_t>(id)]);
+            listed += std::exp(static_cast<double>(row.logarithms.back()));
         }
-        made.tail = static_cast<float>(1 - listed);
-        return made;
+        row.tail = static_cast<float>(1 - listed);
+        return row;
     }
     teacher_row view() const { return {tokens, logarithms, tail}; }
 };
 
 training_example<double> example_of(const row_of_teacher& row, const std::vector<token>& head = {},
                                     double temperature = 1) {
-    training_example<double> made;
-    fill_example(row.view(), class_index(head, vocabulary), temperature, made);
-    return made;
+    training_example<double> example;
+    fill_example(row.view(), class_index(head, vocabulary), temperature, example);
+    return example;
 }
 
 loss_options constant(double lambda, double anchor = 0) {
@@ -69,9 +69,9 @@ struct judged_loss {
 };
 judged_loss judge(const loss_options& chosen, const training_example<double>& example, const vector<double>& z,
                   double baseline = 0, std::size_t t = 0) {
-    judged_loss made{{}, vector<double>::Constant(z.size(), 99)};
-    made.values = losses<double>(chosen, t, baseline)(z, example, made.gradient);
-    return made;
+    judged_loss judged{{}, vector<double>::Constant(z.size(), 99)};
+    judged.values = losses<double>(chosen, t, baseline)(z, example, judged.gradient);
+    return judged;
 }
 
 void check_gradient(const loss_options& chosen, const training_example<double>& example, const vector<double>& z,

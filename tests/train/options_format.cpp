@@ -29,9 +29,9 @@ Options there_and_back(const Options& from) {
 /// One that differs from the default in one thing.
 template <class Options>
 Options with(void (*change)(Options&)) {
-    Options made{};
-    change(made);
-    return made;
+    Options options{};
+    change(options);
+    return options;
 }
 
 struct difference {

@@ -26,7 +26,7 @@ static_assert(WeightMatrix<packed_weight_matrix>);
 constexpr std::size_t classes = 600, width = 64;
 
 const std::vector<float>& weights() {
-    static const std::vector<float> made = [] {
+    static const std::vector<float> numbers = [] {
         std::vector<float> all(classes *
                                width);  // what q8_0 holds exactly: whole numbers, the largest of them 127, over 16
         for (std::size_t i = 0; i < all.size(); ++i) {
@@ -35,14 +35,14 @@ const std::vector<float>& weights() {
         }
         return all;
     }();
-    return made;
+    return numbers;
 }
 packed_matrix packed(storage format) {
-    packed_matrix made(format, classes, width);
+    packed_matrix rows(format, classes, width);
     for (std::size_t row = 0; row < classes; ++row) {
         const std::span<const float> of(weights().data() + row * width, width);
         if (format == storage::f32) {
-            made.set_row(row, std::as_bytes(of));
+            rows.set_row(row, std::as_bytes(of));
             continue;
         }
         std::vector<std::byte> blocks;
@@ -53,9 +53,9 @@ packed_matrix packed(storage format) {
             }
             blocks.push_back(static_cast<std::byte>(static_cast<std::int8_t>(std::lround(16 * of[k]))));
         }
-        made.set_row(row, blocks);
+        rows.set_row(row, blocks);
     }
-    return made;
+    return rows;
 }
 const dense_weight_matrix<float> plain(std::span<const float>(weights()), classes, width);
 const columns<float> states = testing::some_numbers(width, 5, 0.4).cast<float>();

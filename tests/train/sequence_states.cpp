@@ -17,12 +17,12 @@ constexpr std::size_t width = 2;
 
 /// Positions of a text: its number, and the position.
 std::vector<float> text_of(std::uint64_t number, std::size_t count) {
-    std::vector<float> made;
+    std::vector<float> values;
     for (std::size_t i = 0; i < count; ++i) {
-        made.push_back(static_cast<float>(number));
-        made.push_back(static_cast<float>(i));
+        values.push_back(static_cast<float>(number));
+        values.push_back(static_cast<float>(i));
     }
-    return made;
+    return values;
 }
 void show(sequence_states& to, std::uint64_t number, std::size_t sure, std::size_t count) {
     const auto states = text_of(number, count);

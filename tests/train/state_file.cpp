@@ -34,13 +34,13 @@ struct content {
 };
 content load(const std::filesystem::path& path) {
     state_reader in(path, "test", 3);
-    content made;
-    made.identity = in.identity();
-    made.number = in.get<std::uint32_t>("a number");
-    made.words = in.text(8, "words");
-    in.array(made.numbers, 10, "numbers");
+    content loaded;
+    loaded.identity = in.identity();
+    loaded.number = in.get<std::uint32_t>("a number");
+    loaded.words = in.text(8, "words");
+    in.array(loaded.numbers, 10, "numbers");
     in.finish();
-    return made;
+    return loaded;
 }
 BOOST_AUTO_TEST_CASE(what_was_written_is_read) {
     const testing::scratch_folder folder;
@@ -100,11 +100,11 @@ BOOST_AUTO_TEST_CASE(whatever_ends_the_writing_the_old_file_stays) {
 /// Which files are unfinished, as somebody knows who creates them.
 struct told_files : unfinished_files {
     int create(const std::filesystem::path& part) override {
-        const int made = create_file(part);
-        if (made < 0) return made;
+        const int file = create_file(part);
+        if (file < 0) return file;
         now.push_back(part);
         ++begun;
-        return made;
+        return file;
     }
     void ends(const std::filesystem::path& part) override {
         BOOST_TEST(!std::filesystem::exists(part));

@@ -30,14 +30,14 @@ BOOST_AUTO_TEST_CASE(columns_are_divided_by_their_root_mean_square) {
 
 BOOST_AUTO_TEST_CASE(the_gradient_goes_back_to_the_states) {
     for (const auto kind : {norm_kind::rms, norm_kind::layer, norm_kind::none}) {
-        const state_norm<double> made(states, kind, epsilon);
+        const state_norm<double> norm(states, kind, epsilon);
         const auto expected = testing::differences(
             [&](const Eigen::VectorXd& at) {
                 const state_norm<double> moved(Eigen::Map<const columns<double>>(at.data(), 5, 3), kind, epsilon);
                 return (moved.unit.array().square() * weights.array()).sum();
             },
             Eigen::Map<const Eigen::VectorXd>(states.data(), states.size()));
-        const columns<double> got = made.backward(2 * made.unit.cwiseProduct(weights), kind);
+        const columns<double> got = norm.backward(2 * norm.unit.cwiseProduct(weights), kind);
         BOOST_TEST(
             testing::relative_difference(Eigen::Map<const Eigen::VectorXd>(got.data(), got.size()), expected) < 1e-8,
             name_of(kind));

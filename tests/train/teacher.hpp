@@ -33,15 +33,15 @@ struct linear_teacher {
     const train::matrix<float> wanted = 0.3F * base * numbers(2, width, width);  ///< what a rank of `width` reaches
 
     std::vector<float> state(std::size_t n) const {
-        std::vector<float> made(width);
-        for (std::size_t i = 0; i < width; ++i) made[i] = 3 * normal(3, n * width + i);
-        return made;
+        std::vector<float> values(width);
+        for (std::size_t i = 0; i < width; ++i) values[i] = 3 * normal(3, n * width + i);
+        return values;
     }
     std::vector<float> logits(const std::vector<float>& hidden) const {
         const Eigen::Map<const Eigen::VectorXf> h(hidden.data(), width);
-        std::vector<float> made(classes);
-        Eigen::Map<Eigen::VectorXf>(made.data(), classes) = wanted * h / std::sqrt(h.squaredNorm() / width);
-        return made;
+        std::vector<float> values(classes);
+        Eigen::Map<Eigen::VectorXf>(values.data(), classes) = wanted * h / std::sqrt(h.squaredNorm() / width);
+        return values;
     }
     train::exit_head<train::dense_weight_matrix<float>> head(const train::head_options& chosen = {
                                                                  .rank = width}) const {

@@ -40,43 +40,43 @@ dense_weight_matrix<double> some_base() {
 }
 /// The concept's laws, of a head and what may be asked of it.
 template <Trainable Head>
-void obeys_the_laws(Head made, const asked_rows& asked) {
+void obeys_the_laws(Head head, const asked_rows& asked) {
     const Eigen::MatrixXd states = testing::some_numbers(width, rows, 0.5),
                           weights = testing::some_numbers(vocabulary, rows, 0.1);
-    made.assign(testing::some_numbers(made.values().size(), 1, 0.9));
+    head.assign(testing::some_numbers(head.values().size(), 1, 0.9));
     std::size_t next = 0;
-    for (const head_block& each : made.blocks()) {  // every number has its block, in order
+    for (const head_block& each : head.blocks()) {  // every number has its block, in order
         BOOST_TEST(each.offset == next);
         next += each.size();
     }
-    BOOST_TEST(next == static_cast<std::size_t>(made.values().size()));
+    BOOST_TEST(next == static_cast<std::size_t>(head.values().size()));
 
-    const auto pass = made.forward(states, asked);
+    const auto pass = head.forward(states, asked);
     BOOST_TEST(pass.logits.cols() == static_cast<Eigen::Index>(rows));
-    BOOST_TEST((made.forward(states, asked).logits == pass.logits));  // pure
+    BOOST_TEST((head.forward(states, asked).logits == pass.logits));  // pure
     const auto value = [&](const Eigen::VectorXd& at) {
-        Head moved = made;
+        Head moved = head;
         moved.assign(at);
         return moved.forward(states, asked).logits.array().sin().matrix().cwiseProduct(weights).sum();
     };
-    const auto gradient = made.backward(pass, pass.logits.array().cos().matrix().cwiseProduct(weights));
-    BOOST_TEST(testing::relative_difference(gradient, testing::differences(value, made.values())) < 1e-6);
+    const auto gradient = head.backward(pass, pass.logits.array().cos().matrix().cwiseProduct(weights));
+    BOOST_TEST(testing::relative_difference(gradient, testing::differences(value, head.values())) < 1e-6);
 
-    Head copy = made;  // copies learn apart
-    copy.assign(2 * made.values());
-    BOOST_TEST((made.forward(states, asked).logits == pass.logits));
+    Head copy = head;  // copies learn apart
+    copy.assign(2 * head.values());
+    BOOST_TEST((head.forward(states, asked).logits == pass.logits));
     const auto other = copy.forward(states, asked).logits;
     BOOST_TEST((other != pass.logits));
-    made.swap(copy);
-    BOOST_TEST((made.forward(states, asked).logits == other));
+    head.swap(copy);
+    BOOST_TEST((head.forward(states, asked).logits == other));
     BOOST_TEST((copy.forward(states, asked).logits == pass.logits));
 }
 
 asked_rows some_rows(std::size_t heads_there, std::size_t context) {
-    asked_rows made;
-    for (std::size_t i = 0; i < rows; ++i) made.heads.push_back(i % heads_there);
-    for (std::size_t i = 0; i < rows * context; ++i) made.after.push_back(static_cast<token>(5 * i % vocabulary));
-    return made;
+    asked_rows asked;
+    for (std::size_t i = 0; i < rows; ++i) asked.heads.push_back(i % heads_there);
+    for (std::size_t i = 0; i < rows * context; ++i) asked.after.push_back(static_cast<token>(5 * i % vocabulary));
+    return asked;
 }
 
 BOOST_AUTO_TEST_CASE(an_exit_head_obeys_them) {
@@ -91,8 +91,9 @@ BOOST_AUTO_TEST_CASE(draft_heads_obey_them) {
         for (std::size_t i = 0; i < out.size(); ++i) out[i] = std::cos(3.0 * id + 1.7 * static_cast<double>(i));
     };
     for (const bool see_tokens : {false, true}) {
-        const heads made(some_base(), {.vocabulary_size = vocabulary}, {.heads = 2, .see_tokens = see_tokens}, embed);
-        obeys_the_laws(made, some_rows(2, made.context_size()));
+        const heads learned(some_base(), {.vocabulary_size = vocabulary}, {.heads = 2, .see_tokens = see_tokens},
+                            embed);
+        obeys_the_laws(learned, some_rows(2, learned.context_size()));
     }
 }
 

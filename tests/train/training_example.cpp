@@ -18,11 +18,11 @@ const std::vector<float> two_logs{std::log(0.5F), std::log(0.3F)};
 const std::vector<token> two{3, 1};
 
 training_example<double> example(const teacher_row& row, const class_index& index, double temperature = 1) {
-    training_example<double> made;
-    made.classes = {7, 7, 7};  // of the row before
-    made.probabilities = {7};
-    fill_example(row, index, temperature, made);
-    return made;
+    training_example<double> result;
+    result.classes = {7, 7, 7};  // of the row before
+    result.probabilities = {7};
+    fill_example(row, index, temperature, result);
+    return result;
 }
 double mass(const training_example<double>& of) {
     return std::accumulate(of.probabilities.begin(), of.probabilities.end(), of.tail);
@@ -65,33 +65,33 @@ BOOST_AUTO_TEST_CASE(a_low_temperature_leaves_the_largest) {
     const std::vector<float> flat(4, -8), falling{-8, -8.01F, -9, -20};
     for (const float tail : {0.0F, 1e-5F, 0.99F}) {
         for (const auto& row : {flat, falling}) {
-            const auto made = example({{}, row, tail}, class_index({}, 4), 0.01);
-            BOOST_TEST(mass(made) == 1, close);
-            if (tail > 0.5F) BOOST_TEST(made.tail == 1, close);
-            if (tail < 0.5F && row == flat) BOOST_TEST(made.probabilities[2] == 0.25, close);
-            if (tail < 0.5F && row == falling) BOOST_TEST(made.probabilities[1] / made.probabilities[0] < 0.5);
+            const auto got = example({{}, row, tail}, class_index({}, 4), 0.01);
+            BOOST_TEST(mass(got) == 1, close);
+            if (tail > 0.5F) BOOST_TEST(got.tail == 1, close);
+            if (tail < 0.5F && row == flat) BOOST_TEST(got.probabilities[2] == 0.25, close);
+            if (tail < 0.5F && row == falling) BOOST_TEST(got.probabilities[1] / got.probabilities[0] < 0.5);
         }
     }
 }
 
 BOOST_AUTO_TEST_CASE(a_whole_row_over_all_classes_is_listed_in_order) {
-    const auto made = example({{}, logs, 0}, class_index({}, 4));
-    BOOST_TEST(made.whole);
-    BOOST_TEST(made.classes.empty());
-    BOOST_TEST_REQUIRE(made.probabilities.size() == 4U);
-    BOOST_TEST(made.probabilities[2] == 0.15, close);
-    BOOST_TEST(made.tail == 0);
-    BOOST_TEST(made.top == 0U);
-    BOOST_TEST(made.drafted == none);
+    const auto got = example({{}, logs, 0}, class_index({}, 4));
+    BOOST_TEST(got.whole);
+    BOOST_TEST(got.classes.empty());
+    BOOST_TEST_REQUIRE(got.probabilities.size() == 4U);
+    BOOST_TEST(got.probabilities[2] == 0.15, close);
+    BOOST_TEST(got.tail == 0);
+    BOOST_TEST(got.top == 0U);
+    BOOST_TEST(got.drafted == none);
 }
 
 BOOST_AUTO_TEST_CASE(of_listed_tokens_the_others_are_one_outcome) {
-    const auto made = example({two, two_logs, 0.2F}, class_index({}, 4));
-    BOOST_TEST(!made.whole);
-    BOOST_TEST(made.classes == std::vector<std::size_t>({3, 1}), boost::test_tools::per_element());
-    BOOST_TEST(made.probabilities[1] == 0.3, close);
-    BOOST_TEST(made.tail == 0.2, close);
-    BOOST_TEST(made.top == 3U);
+    const auto got = example({two, two_logs, 0.2F}, class_index({}, 4));
+    BOOST_TEST(!got.whole);
+    BOOST_TEST(got.classes == std::vector<std::size_t>({3, 1}), boost::test_tools::per_element());
+    BOOST_TEST(got.probabilities[1] == 0.3, close);
+    BOOST_TEST(got.tail == 0.2, close);
+    BOOST_TEST(got.top == 3U);
 }
 
 BOOST_AUTO_TEST_CASE(a_token_without_a_class_keeps_its_share_and_teaches_nothing) {
@@ -109,11 +109,11 @@ BOOST_AUTO_TEST_CASE(a_token_without_a_class_keeps_its_share_and_teaches_nothing
 }
 
 BOOST_AUTO_TEST_CASE(a_temperature_is_taken_of_every_outcome_and_the_tail_is_one) {
-    const auto made = example({two, two_logs, 0.2F}, class_index({}, 4), 2);
+    const auto got = example({two, two_logs, 0.2F}, class_index({}, 4), 2);
     const double total = std::sqrt(0.5) + std::sqrt(0.3) + std::sqrt(0.2);
-    BOOST_TEST(made.probabilities[0] == std::sqrt(0.5) / total, close);
-    BOOST_TEST(made.tail == std::sqrt(0.2) / total, close);
-    BOOST_TEST(mass(made) == 1, close);
+    BOOST_TEST(got.probabilities[0] == std::sqrt(0.5) / total, close);
+    BOOST_TEST(got.tail == std::sqrt(0.2) / total, close);
+    BOOST_TEST(mass(got) == 1, close);
     const auto sharp = example({{}, logs, 0}, class_index({}, 4), 0.5);
     BOOST_TEST(sharp.probabilities[0] == 0.25 / (0.25 + 0.09 + 0.0225 + 0.0025), close);
 }

@@ -13,19 +13,19 @@ using namespace augur::train;
 const Eigen::VectorXd now = testing::some_numbers(5, 1, 0.3), before = testing::some_numbers(5, 1, 1.9);
 
 training_example<double> whole_row() {
-    training_example<double> made;
-    made.probabilities = {0.1, 0.2, 0.4, 0.25, 0.05};
-    made.top = 2;
-    made.drafted = 3;
-    return made;
+    training_example<double> example;
+    example.probabilities = {0.1, 0.2, 0.4, 0.25, 0.05};
+    example.top = 2;
+    example.drafted = 3;
+    return example;
 }
 training_example<double> cut_row() {
-    training_example<double> made = whole_row();
-    made.whole = false;
-    made.classes = {2, 3};
-    made.probabilities = {0.4, 0.25};
-    made.tail = 0.35;
-    return made;
+    training_example<double> example = whole_row();
+    example.whole = false;
+    example.classes = {2, 3};
+    example.probabilities = {0.4, 0.25};
+    example.tail = 0.35;
+    return example;
 }
 
 BOOST_AUTO_TEST_CASE(every_choice_has_the_gradient_of_its_value) {

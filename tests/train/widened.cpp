@@ -31,10 +31,10 @@ dense_weight_matrix<double> base_of(std::size_t width) {
 }
 /// As llama::widening makes it of the model's norm.
 std::vector<float> norm_of(std::size_t width) {
-    std::vector<float> made(width);
+    std::vector<float> norm(width);
     const double scale = std::sqrt(static_cast<double>(narrow) / static_cast<double>(width));
-    for (std::size_t i = 0; i < narrow; ++i) made[i] = static_cast<float>((0.5 + static_cast<double>(i)) * scale);
-    return made;
+    for (std::size_t i = 0; i < narrow; ++i) norm[i] = static_cast<float>((0.5 + static_cast<double>(i)) * scale);
+    return norm;
 }
 head head_of(head_options chosen, std::size_t width) {
     chosen.epsilon = epsilon * static_cast<double>(narrow) / static_cast<double>(width);
@@ -42,18 +42,18 @@ head head_of(head_options chosen, std::size_t width) {
     return {base_of(width), {.layer = 2, .vocabulary_size = classes, .norm_weight = norm}, chosen};
 }
 columns<double> states_of(std::size_t width, std::size_t count = samples) {
-    columns<double> made = columns<double>::Zero(detail::index(width), detail::index(count));
-    made.topRows(narrow) = some_numbers(narrow, detail::index(count), 0.4);
-    return made;
+    columns<double> states = columns<double>::Zero(detail::index(width), detail::index(count));
+    states.topRows(narrow) = some_numbers(narrow, detail::index(count), 0.4);
+    return states;
 }
 checkpoint<double> checkpoint_of(const head& of) {
-    checkpoint<double> made;
-    made.options = of.options();
-    made.values = of.values() + 0.3 * some_numbers(of.values().size(), 1, 0.6);
-    made.first = some_numbers(of.values().size(), 1, 0.1);
-    made.second = made.first.cwiseAbs2();
-    made.steps = 12;
-    return made;
+    checkpoint<double> kept;
+    kept.options = of.options();
+    kept.values = of.values() + 0.3 * some_numbers(of.values().size(), 1, 0.6);
+    kept.first = some_numbers(of.values().size(), 1, 0.1);
+    kept.second = kept.first.cwiseAbs2();
+    kept.steps = 12;
+    return kept;
 }
 checkpoint<double> grown(const checkpoint<double>& from, std::size_t width = wide) {
     return widened(from, whose, width, epsilon * static_cast<double>(narrow) / static_cast<double>(width));
@@ -81,14 +81,14 @@ BOOST_AUTO_TEST_CASE(the_wide_head_makes_the_same_logits) {
         small.assign(kept.values);
         for (const std::size_t width : {narrow, narrow + 1, wide}) {
             head large = head_of(chosen, width);
-            const auto made = grown(kept, width);
-            made.check(large);
-            large.assign(made.values);
+            const auto wider = grown(kept, width);
+            wider.check(large);
+            large.assign(wider.values);
             const columns<double> expected = small.forward(states_of(narrow)).logits;
             const double off = (large.forward(states_of(width)).logits - expected).cwiseAbs().maxCoeff();
             BOOST_TEST(off < 1e-6);  // the fixed norm is in single precision
             if (chosen.learn_norm || chosen.norm == norm_kind::none) BOOST_TEST(off < 1e-12);
-            BOOST_TEST(made.steps == 12U);
+            BOOST_TEST(wider.steps == 12U);
         }
     }
 }
@@ -118,10 +118,10 @@ BOOST_AUTO_TEST_CASE(gradients_are_those_of_the_narrow_head_and_moments_grow_wit
 BOOST_AUTO_TEST_CASE(learning_goes_on_as_it_would_have) {
     const head_options chosen{.learn_norm = false, .update = update_kind::output, .rank = 3, .bias = true};
     head small = head_of(chosen, narrow), large = head_of(chosen, wide);
-    const auto kept = checkpoint_of(small), made = grown(kept);
+    const auto kept = checkpoint_of(small), wider = grown(kept);
     learner<head> first(small, {}, {}), second(large, {}, {});
     first.restore(kept.values, kept.first, kept.second, kept.steps, 0);
-    second.restore(made.values, made.first, made.second, made.steps, 0);
+    second.restore(wider.values, wider.first, wider.second, wider.steps, 0);
     const auto training_batch = [](std::size_t width) {
         batch<double> of{.states = states_of(width), .examples = {}};
         for (std::size_t i = 0; i < samples; ++i) {
@@ -156,9 +156,9 @@ BOOST_AUTO_TEST_CASE(a_pruned_head_follows) {
     auto kept = checkpoint_of(small);
     kept.tokens = tokens;
     small.assign(kept.values);
-    const auto made = grown(kept);
-    made.check(large);
-    large.assign(made.values);
+    const auto wider = grown(kept);
+    wider.check(large);
+    large.assign(wider.values);
     BOOST_TEST((large.forward(states_of(wide)).logits - small.forward(states_of(narrow)).logits).cwiseAbs().maxCoeff() <
                1e-12);
 }

@@ -47,10 +47,10 @@ std::vector<double> literal(const settings& chosen, std::vector<float> row, cons
     return rows::softmax(row);
 }
 
-void check_equal(const distribution& made, const std::vector<double>& expected) {
-    BOOST_TEST_REQUIRE(made.size() == expected.size());
+void check_equal(const distribution& got, const std::vector<double>& expected) {
+    BOOST_TEST_REQUIRE(got.size() == expected.size());
     for (std::size_t i = 0; i < expected.size(); ++i) {
-        const double probability = made.probability(static_cast<token>(i));
+        const double probability = got.probability(static_cast<token>(i));
         BOOST_TEST((probability > 0) == (expected[i] > 0), "token " << i);
         BOOST_TEST(std::abs(probability - expected[i]) < 1e-6, probability << " for " << expected[i]);
     }
@@ -62,7 +62,7 @@ settings at_temperature(float value) {
 
 std::string refusal(const settings& chosen, std::size_t vocabulary_size) {
     try {
-        const pipeline made(chosen, vocabulary_size);
+        const pipeline refused(chosen, vocabulary_size);
     } catch (const augur::error& e) {
         return e.what();
     }
@@ -88,28 +88,28 @@ std::istringstream line_of(std::istream& file, const std::string& what) {
 }
 
 vector_case read_case(std::istream& file) {
-    vector_case made;
+    vector_case read;
     std::istringstream words = line_of(file, "settings");
     std::map<std::string, float> named;
     for (std::string name; words >> name;) words >> named[name];
-    made.chosen.temperature.value = named.at("temperature");
-    made.chosen.top_k.k = static_cast<std::size_t>(named.at("top_k"));
-    made.chosen.top_p.p = named.at("top_p");
-    made.chosen.min_p.p = named.at("min_p");
-    made.chosen.penalties.repetition = named.at("repetition");
+    read.chosen.temperature.value = named.at("temperature");
+    read.chosen.top_k.k = static_cast<std::size_t>(named.at("top_k"));
+    read.chosen.top_p.p = named.at("top_p");
+    read.chosen.min_p.p = named.at("min_p");
+    read.chosen.penalties.repetition = named.at("repetition");
     words = line_of(file, "tokens");
-    for (token t = 0; words >> t;) made.tokens.push_back(t);
+    for (token t = 0; words >> t;) read.tokens.push_back(t);
     words = line_of(file, "bias");
     char colon = 0;
     token t = 0;
-    for (float by = 0; words >> t >> colon >> by;) made.chosen.bias.added.emplace_back(t, by);
+    for (float by = 0; words >> t >> colon >> by;) read.chosen.bias.added.emplace_back(t, by);
     words = line_of(file, "row");
     double probability = 0;
     for (float logit = 0; words >> logit >> colon >> probability;) {
-        made.row.push_back(logit);
-        made.probabilities.push_back(probability);
+        read.row.push_back(logit);
+        read.probabilities.push_back(probability);
     }
-    return made;
+    return read;
 }
 
 }  // namespace
@@ -182,10 +182,10 @@ BOOST_AUTO_TEST_CASE(greedy_is_all_mass_on_the_first_largest) {
         settings chosen = at_temperature(0);
         if (i % 3 == 1) chosen.bias.added = {{0, 0.0f}};  // the way through the edits
         if (i % 3 == 2) chosen.top_k.k = 1 + random() % 3;
-        const distribution made = pipeline(chosen, size)(row, nothing);
-        BOOST_TEST(made.is_point());
-        BOOST_TEST(made.size() == size);
-        BOOST_TEST(made.mode() == std::max_element(row.begin(), row.end()) - row.begin());
+        const distribution weights = pipeline(chosen, size)(row, nothing);
+        BOOST_TEST(weights.is_point());
+        BOOST_TEST(weights.size() == size);
+        BOOST_TEST(weights.mode() == std::max_element(row.begin(), row.end()) - row.begin());
     }
 }
 
@@ -263,10 +263,10 @@ BOOST_AUTO_TEST_CASE(history_is_that_of_the_position) {
 BOOST_AUTO_TEST_CASE(a_mask_comes_before_the_cuts) {
     settings chosen{.top_k = {2}};
     chosen.mask = [](std::span<float> logits, const prefix&) { logits[0] = logits[1] = -rows::infinity; };
-    const distribution made = pipeline(chosen, 5)(std::vector<float>{9, 8, 3, 2, 1}, {});
-    BOOST_TEST(made[0] + made[1] + made[4] == 0);
-    BOOST_TEST(made[2] > made[3]);
-    BOOST_TEST(made[3] > 0);
+    const distribution row = pipeline(chosen, 5)(std::vector<float>{9, 8, 3, 2, 1}, {});
+    BOOST_TEST(row[0] + row[1] + row[4] == 0);
+    BOOST_TEST(row[2] > row[3]);
+    BOOST_TEST(row[3] > 0);
 }
 
 BOOST_AUTO_TEST_CASE(rows_that_say_nothing_give_an_empty_distribution) {
@@ -286,27 +286,27 @@ BOOST_AUTO_TEST_CASE(rows_that_say_nothing_give_an_empty_distribution) {
     for (const settings& chosen : choices) {
         for (const std::size_t size : {9u, 600u}) {  // of one chunk, and of several
             const pipeline transform(chosen, size);
-            distribution made = transform(std::vector<float>(size, 1), prefix(prompt));
-            BOOST_TEST(!made.empty());
+            distribution weights = transform(std::vector<float>(size, 1), prefix(prompt));
+            BOOST_TEST(!weights.empty());
             for (const float bad : {rows::not_a_number, -rows::not_a_number, rows::infinity}) {
                 for (std::size_t at = 0; at < size; at += 1 + size / 16) {
                     for (const float others : {0.0f, -rows::infinity}) {
                         std::vector<float> row(size, others);
                         row[at] = bad;
-                        transform.apply(row, prefix(prompt), made);
-                        BOOST_TEST(made.empty());
-                        BOOST_TEST(!made.is_point());
-                        BOOST_TEST(made.size() == size);
+                        transform.apply(row, prefix(prompt), weights);
+                        BOOST_TEST(weights.empty());
+                        BOOST_TEST(!weights.is_point());
+                        BOOST_TEST(weights.size() == size);
                         bool nothing = true;
-                        for (std::size_t i = 0; i < size; ++i) nothing = nothing && made[i] == 0;
+                        for (std::size_t i = 0; i < size; ++i) nothing = nothing && weights[i] == 0;
                         BOOST_TEST(nothing);
                     }
                 }
             }
-            transform.apply(std::vector<float>(size, -rows::infinity), prefix(prompt), made);
-            BOOST_TEST(made.empty());
-            transform.apply(std::vector<float>(size, 1), prefix(prompt), made);
-            BOOST_TEST(!made.empty());
+            transform.apply(std::vector<float>(size, -rows::infinity), prefix(prompt), weights);
+            BOOST_TEST(weights.empty());
+            transform.apply(std::vector<float>(size, 1), prefix(prompt), weights);
+            BOOST_TEST(!weights.empty());
         }
     }
 }
@@ -351,9 +351,9 @@ BOOST_AUTO_TEST_CASE(an_exception_of_the_mask_passes_and_leaves_the_distribution
     const pipeline transform(chosen, 2);
     const std::vector<float> row = {1, 2};
     const std::vector<token> prompt = {1};
-    distribution made = transform(row, {});
-    BOOST_CHECK_THROW(transform.apply(row, prefix(prompt), made), std::runtime_error);
-    BOOST_TEST(made.empty());
+    distribution weights = transform(row, {});
+    BOOST_CHECK_THROW(transform.apply(row, prefix(prompt), weights), std::runtime_error);
+    BOOST_TEST(weights.empty());
 }
 
 BOOST_AUTO_TEST_CASE(settings_that_mean_nothing_are_refused_at_construction) {
@@ -364,10 +364,10 @@ BOOST_AUTO_TEST_CASE(settings_that_mean_nothing_are_refused_at_construction) {
     BOOST_TEST(refusal(at_temperature(-1), 5).starts_with("temperature is -1"));
     BOOST_TEST(refusal({.top_p = {2}}, 5).starts_with("top_p is 2"));
     BOOST_TEST(refusal({.min_p = {-1}}, 5).starts_with("min_p is -1"));
-    const pipeline made({.temperature = {0}, .top_k = {3}}, 5);
-    BOOST_TEST(made.greedy());
-    BOOST_TEST(made.vocabulary_size() == 5u);
-    BOOST_TEST(made.chosen().top_k.k == 3u);
+    const pipeline pipe({.temperature = {0}, .top_k = {3}}, 5);
+    BOOST_TEST(pipe.greedy());
+    BOOST_TEST(pipe.vocabulary_size() == 5u);
+    BOOST_TEST(pipe.chosen().top_k.k == 3u);
     BOOST_TEST(!pipeline({}, 5).greedy());
 }
 
@@ -399,21 +399,21 @@ BOOST_AUTO_TEST_CASE(a_row_that_names_its_possible_tokens_gives_the_same_bit_for
     for (const token each : {0, 0, 0}) before.push(each);
     const auto all = many_settings();
     std::size_t next = 0;
-    distribution made;  // one for all, so that nothing of a row before may be left
+    distribution weights;  // one for all, so that nothing of a row before may be left
     augur::testing::for_listed_rows([&](const augur::testing::listed_row& row) {
         for (int some = 0; some < 12; ++some) {
             const pipeline transform(all[next++ % all.size()], row.logits.size());
             const distribution expected = transform(row.plain(), before);
-            transform.apply(row.named(), before, made);
-            BOOST_TEST(made.size() == expected.size());
-            BOOST_TEST(made.empty() == expected.empty());
-            BOOST_TEST(made.is_point() == expected.is_point());
-            BOOST_TEST(made.total() == expected.total());
-            if (made.is_point()) {
-                BOOST_TEST(made.mode() == expected.mode());
+            transform.apply(row.named(), before, weights);
+            BOOST_TEST(weights.size() == expected.size());
+            BOOST_TEST(weights.empty() == expected.empty());
+            BOOST_TEST(weights.is_point() == expected.is_point());
+            BOOST_TEST(weights.total() == expected.total());
+            if (weights.is_point()) {
+                BOOST_TEST(weights.mode() == expected.mode());
             } else {
-                BOOST_TEST(std::ranges::equal(made.weights(), expected.weights()));
-                BOOST_TEST(std::ranges::equal(made.sums(), expected.sums()));
+                BOOST_TEST(std::ranges::equal(weights.weights(), expected.weights()));
+                BOOST_TEST(std::ranges::equal(weights.sums(), expected.sums()));
             }
             for (const std::size_t count : {1u, 4u, 40u}) {
                 std::vector<token> ranked, expected_ranks;
@@ -445,10 +445,10 @@ BOOST_AUTO_TEST_CASE(min_p_compares_with_the_largest_that_top_p_left) {
                 chosen.temperature(each, before);
                 chosen.top_p(each, before);
                 chosen.min_p(each, before);
-                const distribution made = pipeline(chosen, row.size())(row, before);
-                BOOST_TEST(!made.empty());
+                const distribution weights = pipeline(chosen, row.size())(row, before);
+                BOOST_TEST(!weights.empty());
                 for (std::size_t i = 0; i < row.size(); ++i) {
-                    BOOST_TEST((made.probability(static_cast<token>(i)) > 0) == std::isfinite(each[i]),
+                    BOOST_TEST((weights.probability(static_cast<token>(i)) > 0) == std::isfinite(each[i]),
                                "token " << i << ", top-p " << share << ", min-p " << fraction);
                 }
             }

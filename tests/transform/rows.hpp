@@ -33,9 +33,9 @@ inline std::vector<float> coarse(std::mt19937& random, std::size_t size) {
 }
 
 inline std::vector<augur::token> tokens(std::mt19937& random, std::size_t size, std::size_t vocabulary) {
-    std::vector<augur::token> made(size);
-    for (augur::token& t : made) t = static_cast<augur::token>(random() % vocabulary);
-    return made;
+    std::vector<augur::token> ids(size);
+    for (augur::token& t : ids) t = static_cast<augur::token>(random() % vocabulary);
+    return ids;
 }
 
 /// Indices by falling logit; ties: lower index first.

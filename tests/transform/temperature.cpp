@@ -16,8 +16,8 @@ BOOST_AUTO_TEST_CASE(probabilities_are_those_of_divided_logits) {
         auto divided = row;
         for (float& x : divided) x /= value;
         const auto expected = rows::softmax(divided);
-        const auto made = rows::softmax(rows::after(temperature{value}, row));
-        for (std::size_t i = 0; i < row.size(); ++i) BOOST_TEST(std::abs(made[i] - expected[i]) < 1e-5);
+        const auto got = rows::softmax(rows::after(temperature{value}, row));
+        for (std::size_t i = 0; i < row.size(); ++i) BOOST_TEST(std::abs(got[i] - expected[i]) < 1e-5);
     }
     BOOST_TEST(!temperature{1}.active());
     BOOST_TEST(temperature{0}.active());
@@ -28,9 +28,9 @@ BOOST_AUTO_TEST_CASE(no_temperature_overflows) {
     for (const float value : {1e-38f, 1e-30f, 1e30f, most}) {
         for (const std::vector<float>& row :
              {std::vector<float>{most, 0, -most}, std::vector<float>{-1, -most, -rows::infinity}}) {
-            const auto made = rows::after(temperature{value}, row);
-            BOOST_TEST(made[0] == 0);
-            for (float x : made) BOOST_TEST(x <= 0);
+            const auto got = rows::after(temperature{value}, row);
+            BOOST_TEST(got[0] == 0);
+            for (float x : got) BOOST_TEST(x <= 0);
         }
     }
     const auto flat = rows::softmax(rows::after(temperature{most}, {1000, -1000, 0, -rows::infinity}));

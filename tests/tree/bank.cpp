@@ -14,7 +14,7 @@ const topology small{-1}, wide{-1, -1, 0, 0, 1}, deep = topology::chain(8);
 
 std::string refusal(std::vector<tree::measured_tree> trees) {
     try {
-        tree::bank made(std::move(trees));
+        tree::bank refused(std::move(trees));
         return "";
     } catch (const error& problem) {
         return problem.what();

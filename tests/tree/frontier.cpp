@@ -14,9 +14,9 @@ measured_tree of(std::size_t nodes, double speed) {
 }
 
 std::vector<std::size_t> sizes(const tree::bank& bank) {
-    std::vector<std::size_t> made;
-    for (std::size_t i = 0; i < bank.size(); ++i) made.push_back(bank.shape(i).size());
-    return made;
+    std::vector<std::size_t> counts;
+    for (std::size_t i = 0; i < bank.size(); ++i) counts.push_back(bank.shape(i).size());
+    return counts;
 }
 
 BOOST_AUTO_TEST_CASE(a_tree_stays_where_none_of_as_few_nodes_is_as_fast) {

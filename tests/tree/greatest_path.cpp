@@ -25,9 +25,9 @@ BOOST_AUTO_TEST_CASE(of_equal_ratios_the_lower_id_is_greater) {
 }
 
 proposal<point_mass> tree_of(const std::vector<token>& tokens, const std::vector<std::int32_t>& parents) {
-    proposal<point_mass> made;
-    for (std::size_t node = 0; node < tokens.size(); ++node) made.push(tokens[node], parents[node]);
-    return made;
+    proposal<point_mass> proposed;
+    for (std::size_t node = 0; node < tokens.size(); ++node) proposed.push(tokens[node], parents[node]);
+    return proposed;
 }
 
 /// The greatest token is the second child of two nodes that have the same token.

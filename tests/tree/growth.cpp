@@ -36,18 +36,18 @@ struct accepted_paths {
         }
         accepted_paths own;
         for (std::size_t i = part; i < rounds.size(); i += parts) own.rounds.push_back(rounds[i]);
-        tree::tally made{own.rounds.size(), own.length(nodes), {}};
+        tree::tally sums{own.rounds.size(), own.length(nodes), {}};
         for (const path& each : trees.added) {
             nodes.push_back(each);
-            made.gained.push_back(own.length(nodes) - made.committed);
+            sums.gained.push_back(own.length(nodes) - sums.committed);
             nodes.pop_back();
         }
-        return made;
+        return sums;
     }
 };
 
 accepted_paths random_rounds(std::mt19937& random, std::size_t count, std::size_t depth) {
-    accepted_paths made;
+    accepted_paths paths;
     for (std::size_t i = 0; i < count; ++i) {
         path each;
         while (each.size() < depth && random() % 4 != 0) {
@@ -55,9 +55,9 @@ accepted_paths random_rounds(std::mt19937& random, std::size_t count, std::size_
             while (rank < 3 && random() % 2 == 0) ++rank;
             each.push_back(rank);
         }
-        made.rounds.push_back(each);
+        paths.rounds.push_back(each);
     }
-    return made;
+    return paths;
 }
 
 tree::growth grown(const accepted_paths& from, std::size_t depth, std::size_t nodes, std::size_t parts = 1) {
@@ -72,19 +72,19 @@ BOOST_AUTO_TEST_CASE(what_could_be_added_is_the_next_child_of_each_node) {
     const auto from_nothing = tree::augment({}, 3);
     BOOST_CHECK((from_nothing.added == std::vector<path>{{0}}));
     BOOST_CHECK((from_nothing.joint == topology{-1}));
-    const auto made = tree::augment({{0}, {0, 0}, {1}}, 2);
+    const auto found = tree::augment({{0}, {0, 0}, {1}}, 2);
     BOOST_CHECK(
-        (made.added == std::vector<path>{{0, 1}, {1, 0}, {2}}));  // rank sums 1, 1, 2; of the first two the first path
-    BOOST_TEST(made.joint.size() == 6u);
+        (found.added == std::vector<path>{{0, 1}, {1, 0}, {2}}));  // rank sums 1, 1, 2; of the first two the first path
+    BOOST_TEST(found.joint.size() == 6u);
     const auto deeper = tree::augment({{0}, {0, 0}, {1}}, 3);
     BOOST_CHECK((deeper.added == std::vector<path>{{0, 0, 0}, {0, 1}, {1, 0}, {2}}));
     BOOST_CHECK((tree::augment({{0}, {1}}, 2).added == std::vector<path>{{0, 0}, {1, 0}, {2}}));
-    for (std::size_t node = 0; node < made.joint.size(); ++node) {
-        const path own = tree::paths_of(made.joint)[node];
-        const std::size_t place = made.place[node];
-        if (place != tree::augmentations::none) BOOST_CHECK((made.added[place] == own));
+    for (std::size_t node = 0; node < found.joint.size(); ++node) {
+        const path own = tree::paths_of(found.joint)[node];
+        const std::size_t place = found.place[node];
+        if (place != tree::augmentations::none) BOOST_CHECK((found.added[place] == own));
     }
-    BOOST_TEST(std::count(made.place.begin(), made.place.end(), tree::augmentations::none) == 3);
+    BOOST_TEST(std::count(found.place.begin(), found.place.end(), tree::augmentations::none) == 3);
 }
 
 BOOST_AUTO_TEST_CASE(each_node_is_the_best_of_all_that_could_be_added) {
@@ -92,18 +92,18 @@ BOOST_AUTO_TEST_CASE(each_node_is_the_best_of_all_that_could_be_added) {
     for (int time = 0; time < 60; ++time) {
         const std::size_t depth = 1 + random() % 4;
         const auto from = random_rounds(random, 30, depth + 1);
-        const auto made = grown(from, depth, 8);
+        const auto found = grown(from, depth, 8);
         std::vector<path> nodes;
-        for (std::size_t i = 0; i < made.order.size(); ++i) {
+        for (std::size_t i = 0; i < found.order.size(); ++i) {
             std::size_t most = 0;
             for (const path& each : tree::augment(nodes, depth).added) {
                 nodes.push_back(each);
                 most = std::max(most, from.length(nodes));
                 nodes.pop_back();
             }
-            nodes.push_back(made.order[i]);
+            nodes.push_back(found.order[i]);
             BOOST_TEST(from.length(nodes) == most);
-            BOOST_TEST(made.lengths[i] == static_cast<double>(most) / 30);
+            BOOST_TEST(found.lengths[i] == static_cast<double>(most) / 30);
         }
     }
 }
@@ -146,10 +146,10 @@ BOOST_AUTO_TEST_CASE(of_equals_the_smaller_rank_sum_then_the_shallower_comes_fir
 }
 
 BOOST_AUTO_TEST_CASE(it_ends_where_nothing_is_accepted) {
-    const auto made = grown({{{0}, {}, {2}}}, 2, 5);
-    BOOST_CHECK((made.order == std::vector<path>{{0}}));
-    BOOST_TEST(made.done);
-    BOOST_TEST(made.lengths.back() == 4.0 / 3);
+    const auto found = grown({{{0}, {}, {2}}}, 2, 5);
+    BOOST_CHECK((found.order == std::vector<path>{{0}}));
+    BOOST_TEST(found.done);
+    BOOST_TEST(found.lengths.back() == 4.0 / 3);
     BOOST_TEST(grown({{{}}}, 2, 5).order.empty());
     BOOST_TEST(!grown({{{0}, {1}}}, 1, 1).done);
 }

@@ -65,11 +65,11 @@ BOOST_AUTO_TEST_CASE(what_the_target_excludes_is_drawn_from_the_target) {
 
 /// Settings under which a row depends on all tokens before it.
 transform::settings sampling() {
-    transform::settings made;
-    made.penalties.repetition = 1.3f;
-    made.penalties.frequency = 0.3f;
-    made.top_k.k = 6;
-    return made;
+    transform::settings chosen;
+    chosen.penalties.repetition = 1.3f;
+    chosen.penalties.frequency = 0.3f;
+    chosen.top_k.k = 6;
+    return chosen;
 }
 
 BOOST_AUTO_TEST_CASE(a_decoding_is_watched_and_goes_on_as_it_would) {

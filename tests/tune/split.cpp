@@ -29,13 +29,13 @@ double by_brute_force(const split& of, std::size_t length) {
 
 std::vector<split> some_splits(std::mt19937& random) {
     const auto number = [&](double most) { return std::uniform_real_distribution(1e-4, most)(random); };
-    std::vector<split> made(1 + random() % 4);
-    for (std::size_t i = 0; i < made.size(); ++i) {
-        made[i] = {.layer = 4 * i + 3, .first_seconds = number(0.3), .head_seconds = number(0.1)};
-        for (std::size_t n = 0; n < 1 + random() % 6; ++n) made[i].rest_seconds.push_back(number(1));
-        for (std::size_t n = 0; n < random() % 7; ++n) made[i].acceptance.push_back(number(1));
+    std::vector<split> splits(1 + random() % 4);
+    for (std::size_t i = 0; i < splits.size(); ++i) {
+        splits[i] = {.layer = 4 * i + 3, .first_seconds = number(0.3), .head_seconds = number(0.1)};
+        for (std::size_t n = 0; n < 1 + random() % 6; ++n) splits[i].rest_seconds.push_back(number(1));
+        for (std::size_t n = 0; n < random() % 7; ++n) splits[i].acceptance.push_back(number(1));
     }
-    return made;
+    return splits;
 }
 
 BOOST_AUTO_TEST_CASE(every_split_and_length_is_there_with_its_speed_fastest_first) {
@@ -78,25 +78,25 @@ BOOST_AUTO_TEST_CASE(of_equals_plain_decoding_comes_first_then_fewer_layers) {
 
 BOOST_AUTO_TEST_CASE(layers_share_a_pass_but_for_the_output) {
     // 10 seconds of which the output takes 2, 8 layers 1 each.
-    const auto made = tune::proportional_split(3, 8, std::vector<double>{10, 20}, 0.2, 0.5, {0.9});
-    BOOST_TEST(made.layer == 3u);
-    BOOST_TEST(made.first_seconds == 3, tt::tolerance(1e-12));
-    BOOST_TEST(made.rest_seconds[0] == 7, tt::tolerance(1e-12));
-    BOOST_TEST(made.rest_seconds[1] == 14, tt::tolerance(1e-12));
+    const auto parts = tune::proportional_split(3, 8, std::vector<double>{10, 20}, 0.2, 0.5, {0.9});
+    BOOST_TEST(parts.layer == 3u);
+    BOOST_TEST(parts.first_seconds == 3, tt::tolerance(1e-12));
+    BOOST_TEST(parts.rest_seconds[0] == 7, tt::tolerance(1e-12));
+    BOOST_TEST(parts.rest_seconds[1] == 14, tt::tolerance(1e-12));
     // One token of 0.9, in 2 x 3 + 0.5 + 14 seconds.
-    BOOST_TEST(tune::best_splits(std::span(&made, 1), 10)[1].tokens_per_second == 1.9 / 20.5, tt::tolerance(1e-12));
+    BOOST_TEST(tune::best_splits(std::span(&parts, 1), 10)[1].tokens_per_second == 1.9 / 20.5, tt::tolerance(1e-12));
 }
 
 BOOST_AUTO_TEST_CASE(costs_are_measured_where_the_head_reads) {
     const testing::split_mock model(testing::hashed_model(9, 1, 2, 20), 4);
     const testing::exit_mock head{.vocabulary = 9, .after = 2};
-    const auto made = tune::measured_split(model, head, 5, 3);
-    BOOST_TEST(made.layer == 2u);
-    BOOST_TEST(made.first_seconds > 0);
-    BOOST_TEST(made.head_seconds >= 0);
-    BOOST_TEST(made.rest_seconds.size() == 5u);
-    for (const double seconds : made.rest_seconds) BOOST_TEST(seconds > 0);
-    BOOST_TEST(made.acceptance.empty());
+    const auto parts = tune::measured_split(model, head, 5, 3);
+    BOOST_TEST(parts.layer == 2u);
+    BOOST_TEST(parts.first_seconds > 0);
+    BOOST_TEST(parts.head_seconds >= 0);
+    BOOST_TEST(parts.rest_seconds.size() == 5u);
+    for (const double seconds : parts.rest_seconds) BOOST_TEST(seconds > 0);
+    BOOST_TEST(parts.acceptance.empty());
 }
 
 auto says(const std::string& part) {

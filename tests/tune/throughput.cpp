@@ -112,8 +112,8 @@ BOOST_AUTO_TEST_CASE(a_cascade_takes_the_time_that_is_predicted) {
     const auto scheme = cascaded(small, lower, qualifier, upper, target);
     decode::options chosen;
     chosen.stop.max_tokens = 2000;
-    const auto made = decode::generate(scheme, std::vector<token>{1, 2, 3}, chosen);
-    const double measured = static_cast<double>(made.tokens.size()) / clock->seconds;
+    const auto decoded = decode::generate(scheme, std::vector<token>{1, 2, 3}, chosen);
+    const double measured = static_cast<double>(decoded.tokens.size()) / clock->seconds;
 
     decode::session s(scheme, std::vector<token>{1, 2, 3}, chosen.sampling, chosen.stop, random::philox_chooser(0));
     while (s.finished == finish_reason::running) decode::step(scheme, s);

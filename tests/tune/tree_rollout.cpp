@@ -25,8 +25,8 @@ template <class Criterion>
 tree::tally one_by_one(const auto& drafter, const auto& target, const Criterion& criterion,
                        const std::vector<tree::path>& nodes, const tree::augmentations& trees,
                        const decode::options& chosen) {
-    tree::tally made;
-    made.gained.assign(trees.added.size(), 0);
+    tree::tally sums;
+    sums.gained.assign(trees.added.size(), 0);
     const auto scheme_of = [&](const topology& shape) {
         return speculate(drafter, target, policy::tree_static(shape), criterion);
     };
@@ -36,19 +36,19 @@ tree::tally one_by_one(const auto& drafter, const auto& target, const Criterion&
         while (tune::has_budget(session, trees.joint.depth())) {
             const std::vector<token> before(session.committed.tokens().begin(), session.committed.tokens().end());
             const std::size_t accepted = decode::step(current, session).decided.accepted;
-            ++made.rounds;
-            made.committed += accepted + 1;
+            ++sums.rounds;
+            sums.committed += accepted + 1;
             for (std::size_t i = 0; i < trees.added.size(); ++i) {
                 auto larger = nodes;
                 larger.push_back(trees.added[i]);
                 const auto scheme = scheme_of(topology::of_paths(larger));
                 decode::session alone(scheme, before, chosen.sampling, chosen.stop,
                                       random::philox_chooser(chosen.seed));
-                made.gained[i] += decode::step(scheme, alone).decided.accepted - accepted;
+                sums.gained[i] += decode::step(scheme, alone).decided.accepted - accepted;
             }
         }
     }
-    return made;
+    return sums;
 }
 
 BOOST_AUTO_TEST_CASE(a_joint_rollout_scores_each_augmentation_as_by_itself) {
@@ -165,10 +165,10 @@ BOOST_AUTO_TEST_CASE(nothing_is_gained_past_the_end_of_a_text) {
             return decode::generate(speculate(drafter, target, policy::tree_static(shape), accept::exact{}), texts[0],
                                     chosen);
         };
-        const auto made = alone(topology::of_paths(nodes));
-        if (made.finish != finish_reason::stop_token) continue;
+        const auto decoded = alone(topology::of_paths(nodes));
+        if (decoded.finish != finish_reason::stop_token) continue;
         ++ended;
-        BOOST_TEST(joint.committed == made.tokens.size());
+        BOOST_TEST(joint.committed == decoded.tokens.size());
         BOOST_TEST(joint.gained[0] == joint.rounds - 1);  // every round but the last one
     }
     BOOST_TEST(ended > 5u);
@@ -186,15 +186,15 @@ BOOST_AUTO_TEST_CASE(a_rollout_of_ones_own_counts_what_was_committed) {
     const testing::heads_mock heads{testing::hashed_model(5, 2)};
     const auto scheme =
         speculate(draft::head_tree(heads), target, policy::tree_static(topology{-1, -1, 0}), accept::exact{});
-    const auto made = tune::own_rollout(scheme, 2, prompts, testing::up_to(25, 0));
-    BOOST_TEST(made.tokens == 75u);
-    BOOST_TEST(made.seconds > 0);
-    BOOST_TEST(made.tokens_per_second() > 0);
-    BOOST_TEST(made.accepted_length() >= 1);
+    const auto rollout = tune::own_rollout(scheme, 2, prompts, testing::up_to(25, 0));
+    BOOST_TEST(rollout.tokens == 75u);
+    BOOST_TEST(rollout.seconds > 0);
+    BOOST_TEST(rollout.tokens_per_second() > 0);
+    BOOST_TEST(rollout.accepted_length() >= 1);
     const auto joint = tune::joint_rollout(draft::head_tree(heads), target, accept::exact{},
                                            tree::augment({{0}, {1}, {0, 0}}, 2), prompts, testing::up_to(25, 0));
-    BOOST_TEST(made.rounds == joint.rounds);
-    BOOST_TEST(made.committed == joint.committed);
+    BOOST_TEST(rollout.rounds == joint.rounds);
+    BOOST_TEST(rollout.committed == joint.committed);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -72,9 +72,9 @@ BOOST_AUTO_TEST_CASE(the_distance_is_the_writers_from_the_best) {
             auto chosen = drawn(temperature, 7);
             chosen.sampling.penalties.presence = presence;
             const auto scheme = switched(small, large, turns(threshold));
-            const auto made = decode::generate<any_guarantee>(scheme, prompt, chosen);
-            const double expected = by_definition(small, large, threshold, made.tokens, temperature, presence);
-            const double found = tune::divergence_of_turns(scheme, prompt, made.tokens, chosen.sampling);
+            const auto decoded = decode::generate<any_guarantee>(scheme, prompt, chosen);
+            const double expected = by_definition(small, large, threshold, decoded.tokens, temperature, presence);
+            const double found = tune::divergence_of_turns(scheme, prompt, decoded.tokens, chosen.sampling);
             BOOST_TEST(found == expected, tt::tolerance(1e-6));
             if (threshold == 99.0) BOOST_TEST(found > 0);
         }
@@ -84,8 +84,8 @@ BOOST_AUTO_TEST_CASE(the_distance_is_the_writers_from_the_best) {
 BOOST_AUTO_TEST_CASE(the_best_model_is_at_no_distance_from_itself) {
     const auto small = testing::hashed_model(6, 1, 2), large = testing::hashed_model(6, 2, 2);
     const auto scheme = switched(small, large, turns(0)).with({.first = 1});
-    const auto made = decode::generate<any_guarantee>(scheme, prompt, drawn(1, 3));
-    BOOST_TEST(tune::divergence_of_turns(scheme, prompt, made.tokens, {}) == 0);
+    const auto decoded = decode::generate<any_guarantee>(scheme, prompt, drawn(1, 3));
+    BOOST_TEST(tune::divergence_of_turns(scheme, prompt, decoded.tokens, {}) == 0);
     BOOST_TEST(tune::divergence_of_turns(scheme, prompt, {}, {}) == 0);
 }
 

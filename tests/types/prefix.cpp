@@ -16,22 +16,22 @@ using augur::token;
 namespace {
 
 /// The prefix is what its tokens say, counts included.
-void check_is(const prefix& made, const std::vector<token>& tokens, std::size_t prompt_length) {
-    BOOST_TEST(made.tokens() == std::span<const token>(tokens), boost::test_tools::per_element());
-    BOOST_TEST(made.size() == tokens.size());
-    BOOST_TEST(made.prompt_length() == prompt_length);
-    BOOST_TEST(made.generated().size() == tokens.size() - prompt_length);
+void check_is(const prefix& text, const std::vector<token>& tokens, std::size_t prompt_length) {
+    BOOST_TEST(text.tokens() == std::span<const token>(tokens), boost::test_tools::per_element());
+    BOOST_TEST(text.size() == tokens.size());
+    BOOST_TEST(text.prompt_length() == prompt_length);
+    BOOST_TEST(text.generated().size() == tokens.size() - prompt_length);
     std::map<token, std::size_t> anywhere;
     std::map<token, std::size_t> generated;
     for (std::size_t i = 0; i < tokens.size(); ++i) {
         ++anywhere[tokens[i]];
         if (i >= prompt_length) ++generated[tokens[i]];
     }
-    BOOST_TEST(made.counts().size() == anywhere.size());
+    BOOST_TEST(text.counts().size() == anywhere.size());
     for (const auto& [t, count] : anywhere) {
-        BOOST_TEST_REQUIRE(made.counts().contains(t));
-        BOOST_TEST(made.counts().at(t).anywhere == count);
-        BOOST_TEST(made.counts().at(t).generated == generated[t]);
+        BOOST_TEST_REQUIRE(text.counts().contains(t));
+        BOOST_TEST(text.counts().at(t).anywhere == count);
+        BOOST_TEST(text.counts().at(t).generated == generated[t]);
     }
 }
 
@@ -45,17 +45,17 @@ BOOST_AUTO_TEST_CASE(counts_are_those_of_a_recount_after_every_push_and_pop) {
         std::vector<token> tokens(random() % 6);
         for (token& t : tokens) t = static_cast<token>(random() % 5);
         const std::size_t prompt_length = tokens.size();
-        prefix made(tokens);
-        check_is(made, tokens, prompt_length);
+        prefix text(tokens);
+        check_is(text, tokens, prompt_length);
         for (std::size_t i = 0; i < 60; ++i) {
             if (tokens.size() > prompt_length && random() % 3 == 0) {
-                made.pop();
+                text.pop();
                 tokens.pop_back();
             } else {
                 tokens.push_back(static_cast<token>(random() % 5));
-                made.push(tokens.back());
+                text.push(tokens.back());
             }
-            check_is(made, tokens, prompt_length);
+            check_is(text, tokens, prompt_length);
         }
     }
 }
@@ -67,71 +67,71 @@ BOOST_AUTO_TEST_CASE(an_empty_prefix_holds_nothing) {
 
 BOOST_AUTO_TEST_CASE(generated_is_what_follows_the_prompt) {
     const std::vector<token> prompt = {4, 5};
-    prefix made(prompt);
-    made.push(6);
-    BOOST_TEST(made.generated().size() == 1u);
-    BOOST_TEST(made.generated()[0] == 6);
-    const prefix copy = made;
-    made.pop();
+    prefix text(prompt);
+    text.push(6);
+    BOOST_TEST(text.generated().size() == 1u);
+    BOOST_TEST(text.generated()[0] == 6);
+    const prefix copy = text;
+    text.pop();
     check_is(copy, {4, 5, 6}, 2);
-    check_is(made, {4, 5}, 2);
+    check_is(text, {4, 5}, 2);
 }
 
 BOOST_AUTO_TEST_CASE(a_speculative_suffix_leaves_no_trace) {
     const std::vector<token> prompt = {1, 2, 1};
-    prefix made(prompt);
-    made.push(3);
+    prefix text(prompt);
+    text.push(3);
     {
-        speculative_suffix outer(made);
+        speculative_suffix outer(text);
         outer.push(1);
         outer.push(9);
         {
-            speculative_suffix inner(made);
+            speculative_suffix inner(text);
             inner.push(9);
-            check_is(made, {1, 2, 1, 3, 1, 9, 9}, 3);
+            check_is(text, {1, 2, 1, 3, 1, 9, 9}, 3);
         }
-        check_is(made, {1, 2, 1, 3, 1, 9}, 3);
+        check_is(text, {1, 2, 1, 3, 1, 9}, 3);
     }
-    check_is(made, {1, 2, 1, 3}, 3);
-    { const speculative_suffix unused(made); }
-    check_is(made, {1, 2, 1, 3}, 3);
+    check_is(text, {1, 2, 1, 3}, 3);
+    { const speculative_suffix unused(text); }
+    check_is(text, {1, 2, 1, 3}, 3);
 }
 
 BOOST_AUTO_TEST_CASE(nor_when_an_exception_passes) {
     const std::vector<token> prompt = {1};
-    prefix made(prompt);
+    prefix text(prompt);
     const auto drafting = [&] {
-        speculative_suffix drafted(made);
+        speculative_suffix drafted(text);
         drafted.push(1);
         drafted.push(2);
         throw std::runtime_error("the drafter failed");
     };
     BOOST_CHECK_THROW(drafting(), std::runtime_error);
-    check_is(made, {1}, 1);
+    check_is(text, {1}, 1);
 }
 
 BOOST_AUTO_TEST_CASE(what_is_settled_is_said_and_a_token_taken_back_makes_it_another_text) {
     const std::vector<token> prompt = {1, 2};
-    prefix made(prompt);
-    made.push(3);
-    const auto text = made.tokens().text();
-    BOOST_TEST(made.tokens().settled() == 3u);
-    BOOST_TEST(made.tokens().first(2).settled() == 2u);
-    BOOST_TEST(made.tokens().first(2).text() == text);
+    prefix written(prompt);
+    written.push(3);
+    const auto text = written.tokens().text();
+    BOOST_TEST(written.tokens().settled() == 3u);
+    BOOST_TEST(written.tokens().first(2).settled() == 2u);
+    BOOST_TEST(written.tokens().first(2).text() == text);
     {
-        speculative_suffix outer(made);
+        speculative_suffix outer(written);
         outer.push(4);
-        const speculative_suffix inner(made, std::vector<token>{5});
-        BOOST_TEST(made.tokens().settled() == 3u);
-        BOOST_TEST(made.tokens().first(4).settled() == 3u);
+        const speculative_suffix inner(written, std::vector<token>{5});
+        BOOST_TEST(written.tokens().settled() == 3u);
+        BOOST_TEST(written.tokens().first(4).settled() == 3u);
     }
-    BOOST_TEST(made.tokens().text() == text);
-    made.push(6);
-    BOOST_TEST(made.tokens().settled() == 4u);
-    BOOST_TEST(made.tokens().text() == text);
-    made.pop();
-    BOOST_TEST(made.tokens().text() != text);
-    BOOST_TEST(prefix(made).tokens().text() != made.tokens().text());
+    BOOST_TEST(written.tokens().text() == text);
+    written.push(6);
+    BOOST_TEST(written.tokens().settled() == 4u);
+    BOOST_TEST(written.tokens().text() == text);
+    written.pop();
+    BOOST_TEST(written.tokens().text() != text);
+    BOOST_TEST(prefix(written).tokens().text() != written.tokens().text());
     const std::vector<token> others = {1, 2, 3};
     const augur::prefix_tokens unknown = others;
     BOOST_TEST(unknown.text() == 0u);

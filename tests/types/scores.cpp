@@ -11,14 +11,14 @@ BOOST_AUTO_TEST_SUITE(types_scores)
 
 BOOST_AUTO_TEST_CASE(rows_are_views_of_the_models_memory) {
     const float logits[] = {1, 2, 3, 4, 5, 6};
-    const augur::scores made(logits, 2, 3);
-    BOOST_TEST(made.size() == 2u);
-    BOOST_TEST(made.vocabulary_size() == 3u);
+    const augur::scores rows(logits, 2, 3);
+    BOOST_TEST(rows.size() == 2u);
+    BOOST_TEST(rows.vocabulary_size() == 3u);
     for (std::size_t i = 0; i < 2; ++i) {
-        BOOST_TEST(made[i].data() == logits + 3 * i);
-        BOOST_TEST(made[i].size() == 3u);
+        BOOST_TEST(rows[i].data() == logits + 3 * i);
+        BOOST_TEST(rows[i].size() == 3u);
     }
-    BOOST_TEST(made.back().data() == logits + 3);
+    BOOST_TEST(rows.back().data() == logits + 3);
     BOOST_TEST(augur::scores().size() == 0u);
 }
 
@@ -75,11 +75,11 @@ BOOST_AUTO_TEST_CASE(who_converts_to_a_row_is_asked_for_it) {
         std::vector<token> ids{1};
         operator logit_row() const { return {logits.data(), logits.size(), ids}; }
     };
-    holder made;
-    const logit_row copied = made;
-    BOOST_TEST(copied.data() == made.logits.data());
-    BOOST_TEST(copied.possible().data() == made.ids.data());
-    BOOST_TEST(logit_row(std::as_const(made)).possible().data() == made.ids.data());
+    holder held;
+    const logit_row copied = held;
+    BOOST_TEST(copied.data() == held.logits.data());
+    BOOST_TEST(copied.possible().data() == held.ids.data());
+    BOOST_TEST(logit_row(std::as_const(held)).possible().data() == held.ids.data());
 }
 
 BOOST_AUTO_TEST_CASE(rows_name_what_is_possible_in_all_of_them) {

@@ -88,7 +88,7 @@ concept TransformsRows = requires(const T& transform, const Rows& rows, const pr
 template <class Transform>
 struct target_rows {
     std::vector<typename Transform::distribution_type> rows{};
-    std::vector<char> made{};  ///< which of them, where they are made when they are asked for
+    std::vector<char> ready{};  ///< which of them, where they are made when they are asked for
 };
 
 /// Storage of one text's walks by a criterion: the target's rows, and what the criterion keeps.
@@ -190,16 +190,16 @@ class rows_when_asked {
                     target_rows<Transform>& storage)
         : proposed_(proposed), rows_(rows), transform_(transform), before_(before), storage_(storage) {
         if (storage.rows.size() <= proposed.size()) storage.rows.resize(proposed.size() + 1);
-        storage.made.assign(proposed.size() + 1, 0);
+        storage.ready.assign(proposed.size() + 1, 0);
     }
 
     const distribution& operator[](std::size_t row) const {
         auto& target = storage_.rows[row];
-        if (storage_.made[row] == 0) {
+        if (storage_.ready[row] == 0) {
             speculative_suffix path(before_);
             push_path(path, proposed_, static_cast<std::int32_t>(row) - 1);
             transform_.apply(rows_[row], before_, target);
-            storage_.made[row] = 1;
+            storage_.ready[row] = 1;
         }
         return target;
     }

@@ -67,25 +67,25 @@ struct keeps_the_guarantee {
                   "generate<any_guarantee>");
 };
 
-/// What a text that ended has come to. `made.detail` is the fault, if there was one.
-void finish(auto& made, auto& text) {
+/// What a text that ended has come to. `decoded.detail` is the fault, if there was one.
+void finish(auto& decoded, auto& text) {
     text.stops.text().finish();
-    made.tokens.assign(text.committed.generated().begin(), text.committed.generated().end());
-    if (text.stops.has_text()) made.written = text.stops.text().text();
-    made.finish = text.finished;
-    if (made.finish == finish_reason::stop_string) made.detail = text.stops.matched();
-    made.counts = std::move(text.counts);
+    decoded.tokens.assign(text.committed.generated().begin(), text.committed.generated().end());
+    if (text.stops.has_text()) decoded.written = text.stops.text().text();
+    decoded.finish = text.finished;
+    if (decoded.finish == finish_reason::stop_string) decoded.detail = text.stops.matched();
+    decoded.counts = std::move(text.counts);
 }
 
-void add_log_probabilities(auto& made, const auto& record) {
-    made.log_probabilities.insert(made.log_probabilities.end(), record.log_probabilities.begin(),
-                                  record.log_probabilities.end());
+void add_log_probabilities(auto& decoded, const auto& record) {
+    decoded.log_probabilities.insert(decoded.log_probabilities.end(), record.log_probabilities.begin(),
+                                     record.log_probabilities.end());
 }
 
-void finish_session(auto& made, auto& s) {
-    made.detail = std::move(s.fault);
-    finish(made, s);
-    made.policy = std::move(s.policy);
+void finish_session(auto& decoded, auto& s) {
+    decoded.detail = std::move(s.fault);
+    finish(decoded, s);
+    decoded.policy = std::move(s.policy);
 }
 
 }  // namespace detail
@@ -99,13 +99,13 @@ auto generate_with(C chooser, const Scheme& scheme, std::span<const token> promp
                    Watchers&&... watchers) {
     static_assert(detail::keeps_the_guarantee<Scheme, Demanded>::value);
     session<Scheme, C> s(scheme, prompt, chosen.sampling, chosen.stop, std::move(chooser));
-    generation<typename Scheme::policy_type> made{.policy = s.policy, .seed = chosen.seed};
+    generation<typename Scheme::policy_type> decoded{.policy = s.policy, .seed = chosen.seed};
     const step_options each{chosen.on_token, chosen.log_probabilities, chosen.timed};
     while (s.finished == finish_reason::running) {
-        detail::add_log_probabilities(made, step(scheme, s, each, watchers...));
+        detail::add_log_probabilities(decoded, step(scheme, s, each, watchers...));
     }
-    detail::finish_session(made, s);
-    return made;
+    detail::finish_session(decoded, s);
+    return decoded;
 }
 
 /// The same with the production chooser, seeded by `chosen.seed`.
@@ -129,23 +129,23 @@ auto generate_together(const Scheme& scheme, std::span<const std::span<const tok
                             " texts, but one on_token, which cannot distinguish them");
     }
     std::vector<std::unique_ptr<session_type>> sessions;
-    std::vector<generation<typename Scheme::policy_type>> made;
+    std::vector<generation<typename Scheme::policy_type>> results;
     batch<Scheme, random::philox_chooser> together(scheme, {{}, chosen.log_probabilities, chosen.timed});
     for (std::size_t i = 0; i < prompts.size(); ++i) {
         sessions.push_back(std::make_unique<session_type>(scheme, prompts[i], chosen.sampling, chosen.stop,
                                                           random::philox_chooser(chosen.seed + i)));
-        made.push_back({.policy = sessions.back()->policy, .seed = chosen.seed + i});
+        results.push_back({.policy = sessions.back()->policy, .seed = chosen.seed + i});
         together.add(*sessions.back());
     }
     together.on_round([&](const session_type& s) {
         const auto at =
             std::find_if(sessions.begin(), sessions.end(), [&](const auto& each) { return each.get() == &s; });
-        detail::add_log_probabilities(made[static_cast<std::size_t>(at - sessions.begin())], s.last);
+        detail::add_log_probabilities(results[static_cast<std::size_t>(at - sessions.begin())], s.last);
     });
     while (together.advance()) {
     }
-    for (std::size_t i = 0; i < made.size(); ++i) detail::finish_session(made[i], *sessions[i]);
-    return made;
+    for (std::size_t i = 0; i < results.size(); ++i) detail::finish_session(results[i], *sessions[i]);
+    return results;
 }
 
 }  // namespace augur::decode

@@ -189,9 +189,9 @@ void propose(const D& drafter, typename D::state_type& state, auto& context,
 /// A new proposal.
 template <Drafter D>
 proposal<typename D::draft_distribution_type> propose(const D& drafter, typename D::state_type& state, auto& context) {
-    proposal<typename D::draft_distribution_type> made;
-    propose(drafter, state, context, made);
-    return made;
+    proposal<typename D::draft_distribution_type> proposed;
+    propose(drafter, state, context, proposed);
+    return proposed;
 }
 
 /// Tells a drafter that its round does not take place, if it wants to know.

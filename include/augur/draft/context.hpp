@@ -140,10 +140,10 @@ class context {
     /// the prefix stands.
     position_draws<C> draws(const auto& proposed, std::int32_t parent, std::size_t sibling) {
         const auto parents = parents_of(proposed);
-        position_draws<C> made(chooser_, committed_ + parents::depth_of(parents, parent), round(),
-                               parents::aside(parents, parent));
-        made.at_sibling(sibling);
-        return made;
+        position_draws<C> drawn(chooser_, committed_ + parents::depth_of(parents, parent), round(),
+                                parents::aside(parents, parent));
+        drawn.at_sibling(sibling);
+        return drawn;
     }
 
     /// For a stage inside another: what its own context is made of.

@@ -128,9 +128,9 @@ class eagle_tree {
  private:
     /// The states of the last rows.
     void keep_states(state_type& state, std::size_t rows) const {
-        const auto made = model().hidden(std::as_const(state.sequence()));
-        for (std::size_t i = made.size() - rows; i < made.size(); ++i) {
-            state.own.insert(state.own.end(), made[i].begin(), made[i].end());
+        const auto states = model().hidden(std::as_const(state.sequence()));
+        for (std::size_t i = states.size() - rows; i < states.size(); ++i) {
+            state.own.insert(state.own.end(), states[i].begin(), states[i].end());
         }
     }
 

@@ -66,41 +66,41 @@ class fallback<D...> : public several<D...> {
 
     state_type make_state() const { return {this->make_states()}; }
 
-    flow::task propose(state_type& state, auto& context, proposal<draft_distribution_type>& made) const {
-        return ask_from<0>(state, context, made);
+    flow::task propose(state_type& state, auto& context, proposal<draft_distribution_type>& proposed) const {
+        return ask_from<0>(state, context, proposed);
     }
 
  private:
     /// Asks number I, and those after it where that has nothing to say.
     template <std::size_t I>
-    flow::task ask_from(state_type& state, auto& context, proposal<draft_distribution_type>& made) const {
+    flow::task ask_from(state_type& state, auto& context, proposal<draft_distribution_type>& proposed) const {
         using asked = std::tuple_element_t<I, std::tuple<D...>>;
         context.begin(I, shown_by<asked>);
         if constexpr (std::same_as<typename asked::draft_distribution_type, draft_distribution_type>) {
-            co_await draft::proposing(std::get<I>(this->drafters()), std::get<I>(state.drafters), context, made);
+            co_await draft::proposing(std::get<I>(this->drafters()), std::get<I>(state.drafters), context, proposed);
         } else {
             co_await draft::proposing(std::get<I>(this->drafters()), std::get<I>(state.drafters), context,
                                       state.points);
-            give_rows(state, context, made);
+            give_rows(state, context, proposed);
         }
         if constexpr (I + 1 < sizeof...(D)) {
-            if (made.empty()) co_await ask_from<I + 1>(state, context, made);
+            if (proposed.empty()) co_await ask_from<I + 1>(state, context, proposed);
         }
     }
 
     /// The row that holds a token alone goes through the transform, so that what is banned is not proposed.
-    void give_rows(state_type& state, auto& context, proposal<distribution>& made) const {
+    void give_rows(state_type& state, auto& context, proposal<distribution>& proposed) const {
         constexpr float nothing = -std::numeric_limits<float>::infinity();
         state.row.resize(this->vocabulary_size(), nothing);
         speculative_suffix speculative(context.prefix());
         for (token t : state.points.tokens()) {
-            distribution& row = made.next_row();
+            distribution& row = proposed.next_row();
             state.row[static_cast<std::size_t>(t)] = 0;
             context.distribution_of(state.row, row);
             state.row[static_cast<std::size_t>(t)] = nothing;
             if (row.empty()) return;
             row.become_point(t, state.row.size());
-            made.complete(t);
+            proposed.complete(t);
             speculative.push(t);
         }
     }

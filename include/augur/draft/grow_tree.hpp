@@ -152,7 +152,7 @@ struct tree_work {
 
     /// The best of a dynamic tree of this depth: as many as are wanted, `count` at most. A node is worth no more than
     /// its parent, which comes before it: that is chosen, too.
-    void choose_best(std::size_t count, std::size_t depth, auto& context, proposal<point_mass>& made) {
+    void choose_best(std::size_t count, std::size_t depth, auto& context, proposal<point_mass>& proposed) {
         augur::detail::largest_of(values, count, best);
         best.resize(std::min(best.size(), context.wants_of(depth, values_of(best, 0))));
         std::sort(best.begin(), best.end());
@@ -160,10 +160,10 @@ struct tree_work {
         for (const std::int32_t each : best) {
             const auto node = static_cast<std::size_t>(each);
             const std::int32_t parent = grown.parent(node);
-            numbers[node] = static_cast<std::int32_t>(made.size());
-            made.push(grown.tokens()[node],
-                      parent == after_prefix ? parent : numbers[static_cast<std::size_t>(parent)]);
-            made.add_confidence(grown.confidences()[node]);
+            numbers[node] = static_cast<std::int32_t>(proposed.size());
+            proposed.push(grown.tokens()[node],
+                          parent == after_prefix ? parent : numbers[static_cast<std::size_t>(parent)]);
+            proposed.add_confidence(grown.confidences()[node]);
         }
     }
 };
@@ -176,13 +176,13 @@ constexpr bool plans_trees(const context<Policy, C>&) {
 
 /// The child of `parent` that is this token; where there is none it is added, and no_node where there are `most` nodes
 /// already.
-inline std::int32_t trie_node(proposal<point_mass>& made, std::int32_t parent, token t, std::size_t most) {
-    for (std::size_t node = 0; node < made.size(); ++node) {
-        if (made.parent(node) == parent && made.tokens()[node] == t) return static_cast<std::int32_t>(node);
+inline std::int32_t trie_node(proposal<point_mass>& proposed, std::int32_t parent, token t, std::size_t most) {
+    for (std::size_t node = 0; node < proposed.size(); ++node) {
+        if (proposed.parent(node) == parent && proposed.tokens()[node] == t) return static_cast<std::int32_t>(node);
     }
-    if (made.size() >= most) return no_node;
-    made.push(t, parent);
-    return static_cast<std::int32_t>(made.size()) - 1;
+    if (proposed.size() >= most) return no_node;
+    proposed.push(t, parent);
+    return static_cast<std::int32_t>(proposed.size()) - 1;
 }
 
 /// Shows the policy the rows of the greedy chain that it looks at before it plans, and keeps them: as many as `source`
@@ -213,7 +213,7 @@ flow::task look_ahead(const Source& source, State& state, auto& context, tree_wo
 /// chain's nodes are the tree's, as far as it has them, and `source` is not asked again: work.inner, where it uses
 /// that, then begins with them. Where its context ends the chain comes first.
 template <class Source, class State, class DraftDistribution, class Draw>
-flow::task fill_plan(const Source& source, State& state, auto& context, proposal<DraftDistribution>& made,
+flow::task fill_plan(const Source& source, State& state, auto& context, proposal<DraftDistribution>& proposed,
                      tree_work& work, const Draw& draw, bool ranked) {
     std::span<const std::int32_t> plan;
     std::size_t depth = 0;
@@ -242,18 +242,18 @@ flow::task fill_plan(const Source& source, State& state, auto& context, proposal
     if (plans_trees(context) && context.rows_ahead() > 0) co_await look_ahead(source, state, context, work);
     work.level.assign(1, after_prefix);
     while (wanted && !work.level.empty()) {
-        const std::size_t first = made.size();
+        const std::size_t first = proposed.size();
         std::span<const std::int32_t> asked = work.level;
         if (depth < work.known) {
-            const at_node path(context, made, asked.front());
+            const at_node path(context, proposed, asked.front());
             if (depth > 0 && depth <= work.inner.size()) work.inner.nodes[depth - 1] = asked.front();
             see(asked.front(), work.rows[depth].row());
             asked = asked.subspan(1);
         }
-        if (!asked.empty()) co_await source.rows_after(state, context, std::as_const(made), asked, see);
+        if (!asked.empty()) co_await source.rows_after(state, context, std::as_const(proposed), asked, see);
         ++depth;
         work.level.clear();
-        for (std::size_t node = first; node < made.size() && context.wants_more(depth); ++node) {
+        for (std::size_t node = first; node < proposed.size() && context.wants_more(depth); ++node) {
             const auto number = static_cast<std::int32_t>(node);
             if (planned_children(plan, place_of(number)) == 0) continue;
             work.level.push_back(number);
@@ -263,13 +263,14 @@ flow::task fill_plan(const Source& source, State& state, auto& context, proposal
 
 /// The same with the tokens of the largest logits.
 template <class Source, class State>
-flow::task fill_ranked(const Source& source, State& state, auto& context, proposal<point_mass>& made, tree_work& work) {
+flow::task fill_ranked(const Source& source, State& state, auto& context, proposal<point_mass>& proposed,
+                       tree_work& work) {
     const auto draw = [&](logit_row row, std::int32_t node, std::size_t sibling, std::size_t count) {
         const token picked = work.ranked_child(row, context, sibling, count);
-        if (picked != no_token) made.push(picked, node);
+        if (picked != no_token) proposed.push(picked, node);
         return picked != no_token;
     };
-    co_await fill_plan(source, state, context, made, work, draw, true);
+    co_await fill_plan(source, state, context, proposed, work, draw, true);
 }
 
 /// Grows the tree that the rows suggest, as dynamic_tree says, in as many depths as the policy wants: it is shown the
@@ -278,7 +279,7 @@ flow::task fill_ranked(const Source& source, State& state, auto& context, propos
 /// worth, would change their distribution.
 template <class Source, class State>
 flow::task grow_by_value(const dynamic_tree& limits, const Source& source, State& state, auto& context,
-                         proposal<point_mass>& made, tree_work& work) {
+                         proposal<point_mass>& proposed, tree_work& work) {
     std::size_t depth = 0;
     bool wanted = true;
     const auto see = [&](std::int32_t node, logit_row row) {
@@ -300,7 +301,7 @@ flow::task grow_by_value(const dynamic_tree& limits, const Source& source, State
         work.level.resize(std::min(work.level.size(), after));
         for (std::int32_t& node : work.level) node += static_cast<std::int32_t>(first);
     }
-    if (depth > 0) work.choose_best(limits.nodes, depth, context, made);
+    if (depth > 0) work.choose_best(limits.nodes, depth, context, proposed);
 }
 
 }  // namespace augur::draft

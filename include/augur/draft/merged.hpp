@@ -72,14 +72,14 @@ class merged<A, B> : public several<A, B> {
 
     state_type make_state() const { return {this->make_states()}; }
 
-    flow::task propose(state_type& state, auto& context, proposal<point_mass>& made) const {
+    flow::task propose(state_type& state, auto& context, proposal<point_mass>& proposed) const {
         context.begin(0, shown_by<A>);
         co_await draft::proposing(std::get<0>(this->drafters()), std::get<0>(state.drafters), context, state.drafted);
-        add(state, made, budget(context));
+        add(state, proposed, budget(context));
         context.keep_chain();
         context.begin(1, shown_by<B>);
         co_await draft::proposing(std::get<1>(this->drafters()), std::get<1>(state.drafters), context, state.drafted);
-        add(state, made, budget(context));
+        add(state, proposed, budget(context));
     }
 
  private:
@@ -89,12 +89,12 @@ class merged<A, B> : public several<A, B> {
         return std::min(nodes_, std::max(planned, context.wanted()));
     }
 
-    static void add(state_type& state, proposal<point_mass>& made, std::size_t most) {
+    static void add(state_type& state, proposal<point_mass>& proposed, std::size_t most) {
         state.numbers.clear();
         for (std::size_t node = 0; node < state.drafted.size(); ++node) {
             const std::int32_t parent = state.drafted.parent(node);
             const std::int32_t number =
-                trie_node(made, parent == after_prefix ? parent : state.numbers[static_cast<std::size_t>(parent)],
+                trie_node(proposed, parent == after_prefix ? parent : state.numbers[static_cast<std::size_t>(parent)],
                           state.drafted.tokens()[node], most);
             if (number == no_node) return;  // no other fits
             state.numbers.push_back(number);

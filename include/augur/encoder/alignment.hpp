@@ -67,9 +67,9 @@ struct standardized {
 };
 
 inline Eigen::MatrixXd with_ones(const Eigen::MatrixXd& samples) {
-    Eigen::MatrixXd made(samples.rows(), samples.cols() + 1);
-    made << samples, Eigen::VectorXd::Ones(samples.rows());
-    return made;
+    Eigen::MatrixXd wider(samples.rows(), samples.cols() + 1);
+    wider << samples, Eigen::VectorXd::Ones(samples.rows());
+    return wider;
 }
 
 /// output * [tanh(hidden * [x, 1]), 1]: the last column of each is its intercept.

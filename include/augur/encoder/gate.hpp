@@ -57,9 +57,9 @@ struct gate_statistics {
     std::array<std::size_t, Stages> exits{};  ///< inputs by the encoder whose features were accepted
     std::array<std::size_t, Stages> runs{};   ///< runs of each encoder
 
-    void add(const gate_result<Stages>& made) {
-        ++exits[made.exit];
-        for (std::size_t i = 0; i < Stages; ++i) runs[i] += made.ran[i];
+    void add(const gate_result<Stages>& result) {
+        ++exits[result.exit];
+        for (std::size_t i = 0; i < Stages; ++i) runs[i] += result.ran[i];
     }
 };
 
@@ -118,15 +118,15 @@ class gate {
     result_type as_published(const Inputs&... inputs) const {
         static_assert(sizeof...(Inputs) == stages, "augur::gate: name one input for every encoder");
         const std::tuple<const Inputs&...> all(inputs...);
-        result_type made;
-        features aligned = align<0>(encode<0>(made, all));
-        features latest = encode<1>(made, all);
-        if (agree<0>(made, aligned, latest) && rest_agrees<1>(made, latest, all)) {
-            accept(made, 0, lift<1>(std::move(aligned)));
+        result_type result;
+        features aligned = align<0>(encode<0>(result, all));
+        features latest = encode<1>(result, all);
+        if (agree<0>(result, aligned, latest) && rest_agrees<1>(result, latest, all)) {
+            accept(result, 0, lift<1>(std::move(aligned)));
         } else {
-            accept(made, stages - 1, made.ran[stages - 1] ? std::move(latest) : encode<stages - 1>(made, all));
+            accept(result, stages - 1, result.ran[stages - 1] ? std::move(latest) : encode<stages - 1>(result, all));
         }
-        return made;
+        return result;
     }
 
  private:
@@ -178,10 +178,10 @@ class gate {
     }
 
     template <std::size_t I, class Inputs>
-    features encode(result_type& made, const Inputs& inputs) const {
+    features encode(result_type& result, const Inputs& inputs) const {
         static_assert(Encoder<part<2 * I>, std::remove_cvref_t<std::tuple_element_t<I, Inputs>>>,
                       "augur::gate: an encoder is called with its input and gives features; a const one has to do");
-        made.ran.set(I);
+        result.ran.set(I);
         return encoder<I>()(std::get<I>(inputs));
     }
 
@@ -201,18 +201,18 @@ class gate {
     }
 
     template <std::size_t I>
-    bool agree(result_type& made, const features& aligned, const features& next) const {
+    bool agree(result_type& result, const features& aligned, const features& next) const {
         if (aligned.size() != next.size()) {
             detail::fail("gate: at link ", I, " the aligned features have ", aligned.size(),
                          " numbers, but those of encoder ", I + 1, " have ", next.size());
         }
-        made.divergences.push_back(D::between(next, aligned));
-        return made.divergences.back() <= options_.thresholds[I];
+        result.divergences.push_back(D::between(next, aligned));
+        return result.divergences.back() <= options_.thresholds[I];
     }
 
-    static void accept(result_type& made, std::size_t exit, features accepted) {
-        made.exit = exit;
-        made.accepted = std::move(accepted);
+    static void accept(result_type& result, std::size_t exit, features accepted) {
+        result.exit = exit;
+        result.accepted = std::move(accepted);
     }
 
     /// Of two encoders that agree, whose features are accepted.
@@ -222,39 +222,39 @@ class gate {
     result_type until_agreement(kept of_two, const Inputs&... inputs) const {
         static_assert(sizeof...(Inputs) == stages, "augur::gate: name one input for every encoder");
         const std::tuple<const Inputs&...> all(inputs...);
-        result_type made;
-        features lowest = encode<0>(made, all);
-        climb<0>(of_two, made, std::move(lowest), all);
-        return made;
+        result_type result;
+        features lowest = encode<0>(result, all);
+        climb<0>(of_two, result, std::move(lowest), all);
+        return result;
     }
 
     /// No link below encoder I agreed.
     template <std::size_t I, class Inputs>
-    void climb(kept of_two, result_type& made, features current, const Inputs& inputs) const {
+    void climb(kept of_two, result_type& result, features current, const Inputs& inputs) const {
         if constexpr (I + 1 == stages) {
-            accept(made, I, std::move(current));
+            accept(result, I, std::move(current));
         } else {
             features aligned = align<I>(current);
-            features next = encode<I + 1>(made, inputs);
-            if (!agree<I>(made, aligned, next)) {
-                climb<I + 1>(of_two, made, std::move(next), inputs);
+            features next = encode<I + 1>(result, inputs);
+            if (!agree<I>(result, aligned, next)) {
+                climb<I + 1>(of_two, result, std::move(next), inputs);
             } else if (of_two == kept::lower) {
-                accept(made, I, lift<I + 1>(std::move(aligned)));
+                accept(result, I, lift<I + 1>(std::move(aligned)));
             } else {
-                accept(made, I + 1, lift<I + 1>(std::move(next)));
+                accept(result, I + 1, lift<I + 1>(std::move(next)));
             }
         }
     }
 
     /// Whether link I and those above it agree. `latest` are the features of encoder I, then of the last one that ran.
     template <std::size_t I, class Inputs>
-    bool rest_agrees(result_type& made, features& latest, const Inputs& inputs) const {
+    bool rest_agrees(result_type& result, features& latest, const Inputs& inputs) const {
         if constexpr (I + 1 == stages) {
             return true;
         } else {
             const features aligned = align<I>(latest);
-            latest = encode<I + 1>(made, inputs);
-            return agree<I>(made, aligned, latest) && rest_agrees<I + 1>(made, latest, inputs);
+            latest = encode<I + 1>(result, inputs);
+            return agree<I>(result, aligned, latest) && rest_agrees<I + 1>(result, latest, inputs);
         }
     }
 

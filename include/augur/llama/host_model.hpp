@@ -130,10 +130,10 @@ class host_model {
             augur::detail::fail("a sequence of ", tokens, " tokens exceeds the context of ", context_length());
         }
         parts_->passes.check_room(tokens);
-        sequence made = make_sequence();
-        made.cache_.reserve(tokens);
-        made.length_ = tokens;
-        return made;
+        sequence blank = make_sequence();
+        blank.cache_.reserve(tokens);
+        blank.length_ = tokens;
+        return blank;
     }
     std::size_t length(const sequence& s) const { return s.length_; }
 

@@ -77,13 +77,13 @@ inline std::vector<head_block> published_blocks(const auto& file, const auto& re
     std::vector<head_block> blocks;
     for (std::string block = name + ".0"; file.find(block + ".linear.weight");
          block = name + "." + std::to_string(blocks.size())) {
-        head_block made{reader.matrix(block + ".linear.weight", width, inputs),
+        head_block next{reader.matrix(block + ".linear.weight", width, inputs),
                         reader.vector(block + ".linear.bias", width)};
         if (inputs != width || file.find(block + ".res_connection.weight")) {
-            made.skip = reader.matrix(block + ".res_connection.weight", width, inputs);
-            made.skip_bias = reader.vector(block + ".res_connection.bias", width);
+            next.skip = reader.matrix(block + ".res_connection.weight", width, inputs);
+            next.skip_bias = reader.vector(block + ".res_connection.bias", width);
         }
-        blocks.push_back(std::move(made));
+        blocks.push_back(std::move(next));
         inputs = width;
     }
     return blocks;

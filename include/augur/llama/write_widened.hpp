@@ -153,8 +153,8 @@ inline void write_widened(const io::gguf_view& file, const shape& to, weight_for
     check_widened_once(shape_before(file), file.path().string(), to);
     const widening by(read_config(file), to, gguf_names().halves);
     detail::check_all_known(file, by.narrow());
-    const widened_file<io::gguf_view> made(file, &by, gguf_names(), format);
-    const auto tensors = detail::widened_tensors(file, by, made, format);
+    const widened_file<io::gguf_view> wide(file, &by, gguf_names(), format);
+    const auto tensors = detail::widened_tensors(file, by, wide, format);
     io::gguf_output out;
     detail::add_widened_keys(out, file, by);
     detail::add_descriptions(out, file, by, tensors);
@@ -170,7 +170,7 @@ inline void write_widened(const io::gguf_view& file, const shape& to, weight_for
             put(std::as_bytes(std::span(by.wide().rotary_factors)));
             continue;
         }
-        const io::tensor_view& tensor = made.tensor(each.name);
+        const io::tensor_view& tensor = wide.tensor(each.name);
         if (tensor.file != nullptr) {
             put(tensor.read());
         } else {

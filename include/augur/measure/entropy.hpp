@@ -64,14 +64,14 @@ struct log_moments {
 /// Of one chunk of a row (detail/chunks.hpp), in loops that compilers vectorise.
 AUGUR_HOST_DEVICE inline softmax_moments moments_of_chunk(std::span<const float> chunk) {
     const augur::detail::row_extent seen = augur::detail::extent_of_chunk(chunk);
-    softmax_moments made{.maximum = seen.largest, .valid = seen.valid};
-    if (!made.valid || made.maximum == -std::numeric_limits<float>::infinity()) return made;
+    softmax_moments sums{.maximum = seen.largest, .valid = seen.valid};
+    if (!sums.valid || sums.maximum == -std::numeric_limits<float>::infinity()) return sums;
     float weights[augur::detail::chunk_size];
     float moments[augur::detail::chunk_size];
-    augur::detail::weigh_below(chunk.data(), chunk.size(), made.maximum, weights, moments);
-    made.sum = augur::detail::sum_of_chunk(weights, 0, chunk.size());
-    made.moment = augur::detail::sum_of_chunk(moments, 0, chunk.size());
-    return made;
+    augur::detail::weigh_below(chunk.data(), chunk.size(), sums.maximum, weights, moments);
+    sums.sum = augur::detail::sum_of_chunk(weights, 0, chunk.size());
+    sums.moment = augur::detail::sum_of_chunk(moments, 0, chunk.size());
+    return sums;
 }
 
 namespace detail {
@@ -95,13 +95,13 @@ inline void merge_listed(softmax_moments& total, logit_row row, std::span<const 
     }
     augur::detail::weigh_below(below, size, 0, weights, moments);
     for (std::size_t part = 0; part < parts.size(); ++part) {
-        softmax_moments made{.maximum = seen[part].largest, .valid = seen[part].valid};
+        softmax_moments found{.maximum = seen[part].largest, .valid = seen[part].valid};
         if (seen[part].possible()) {
             const auto sums = augur::detail::sums_of_part<2>({weights, moments}, places, parts[part]);
-            made.sum = sums[0];
-            made.moment = sums[1];
+            found.sum = sums[0];
+            found.moment = sums[1];
         }
-        total = merge(total, made);
+        total = merge(total, found);
     }
 }
 }  // namespace detail

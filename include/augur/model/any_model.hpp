@@ -188,7 +188,7 @@ class erased_model {
         R own;
         const M* owner;
 
-        own_device_verifier(R made, const M& of) : own(std::move(made)), owner(&of) {}
+        own_device_verifier(R verifier, const M& of) : own(std::move(verifier)), owner(&of) {}
         bool takes_trees() const override { return (!shows_states || PrefillsStates<M>)&&own.takes_trees(); }
         void judge(sequence_base& s, const pass<sequence_type>& asked, const prefix& before,
                    const judged_proposal& proposed, std::size_t round, verdict& out) override {
@@ -206,8 +206,9 @@ class erased_model {
                                                                     const transform::settings& chosen,
                                                                     const random::philox_chooser& by) {
         if constexpr (VerifiesOnDevice<M, Criterion>) {
-            auto made = model.make_device_verifier(criterion, chosen, by);
-            if (made) return std::make_unique<own_device_verifier<M, decltype(made)>>(std::move(made), model);
+            auto verifier = model.make_device_verifier(criterion, chosen, by);
+            if (verifier)
+                return std::make_unique<own_device_verifier<M, decltype(verifier)>>(std::move(verifier), model);
         }
         return nullptr;
     }

@@ -205,9 +205,9 @@ class cached_sequence {
     std::size_t rows_for(std::size_t wanted, std::size_t tokens) const {
         return is_seen_ && !PrefillsStates<M> ? tokens : wanted;
     }
-    static pass_rows<M> last_of(pass_rows<M> made, std::size_t rows) {
-        made.drop(made.size() - rows);
-        return made;
+    static pass_rows<M> last_of(pass_rows<M> all, std::size_t rows) {
+        all.drop(all.size() - rows);
+        return all;
     }
 
     pass<sequence_t<M>> advance_pass(const prefix_tokens& tokens, std::size_t layers) {
@@ -226,10 +226,10 @@ class cached_sequence {
     }
 
     pass_rows<M> run_once(const pass<sequence_t<M>>& wanted) {
-        pass_rows<M> made;
-        model::run<M, false>(*model_, {&wanted, 1}, {&made, 1});
+        pass_rows<M> result;
+        model::run<M, false>(*model_, {&wanted, 1}, {&result, 1});
         hold(wanted.tokens);
-        return made;
+        return result;
     }
 
     void make_room(std::size_t added) {

@@ -32,8 +32,8 @@ class fused_sequence {
     const sequence_t<M>& sequence() const { return sequence_; }
     /// Of the last run: the state that its last row was made of.
     std::span<const float> last_state() const {
-        const auto made = model_->hidden(std::as_const(sequence_));
-        return made[made.size() - 1];
+        const auto states = model_->hidden(std::as_const(sequence_));
+        return states[states.size() - 1];
     }
 
     /// Keeps the target's states. They are run with the next root, all at once; before that by catch_up, and where many
@@ -73,10 +73,10 @@ class fused_sequence {
     rows_type run(const prefix& committed, std::size_t rows) {
         model_->truncate(sequence_, held_);
         const std::size_t missing = known_ - held_;
-        auto made = model_->extend(sequence_, committed.tokens().subspan(held_ + 1, missing),
-                                   std::span(waiting_).last(missing * model_->hidden_size()), rows);
+        auto result = model_->extend(sequence_, committed.tokens().subspan(held_ + 1, missing),
+                                     std::span(waiting_).last(missing * model_->hidden_size()), rows);
         held_ = known_;
-        return made;
+        return result;
     }
 
     const M* model_;

@@ -28,7 +28,7 @@ struct hosted_sequence {
     std::size_t scored_at = 0;               ///< tokens before them
     std::vector<float> states;               ///< theirs, if the last run wanted them; else the engine has what it shows
     std::vector<pass<sequence_t<M>>> asked;  ///< storage for runs that begin with this sequence
-    std::vector<pass_rows<M>> made;
+    std::vector<pass_rows<M>> results;
     std::vector<const float*> places;
 };
 
@@ -51,22 +51,22 @@ scattered_scores run_hosted(const M& model, std::span<const pass<S>> asked, cons
     if (asked.empty()) return {};
     hosted_sequence<M>& first = *hosted(*asked[0].sequence);
     first.asked.clear();
-    first.made.resize(asked.size());
+    first.results.resize(asked.size());
     for (std::size_t i = 0; i < asked.size(); ++i) {
         hosted_sequence<M>& own = *hosted(*asked[i].sequence);
         first.asked.push_back(asked_of(own.sequence, asked[i]));
         own.states.clear();
-        first.made[i].states = nullptr;
+        first.results[i].states = nullptr;
         if (shows_paths<M>(asked[i])) {
-            first.made[i].states = &own.states;
+            first.results[i].states = &own.states;
             first.asked[i].states = false;
         }
     }
-    run<M>(model, first.asked, first.made);
+    run<M>(model, first.asked, first.results);
     first.places.clear();
     for (std::size_t i = 0; i < asked.size(); ++i) {
         hosted_sequence<M>& own = *hosted(*asked[i].sequence);
-        std::swap(own.rows, first.made[i]);
+        std::swap(own.rows, first.results[i]);
         for (std::size_t row = 0; row < own.rows.size(); ++row) first.places.push_back(own.rows[row].data());
         if constexpr (!TreeModel<M>) {
             own.parents.assign(asked[i].parents.begin(), asked[i].parents.end());

@@ -43,7 +43,7 @@ class pass_rows {
         std::conditional_t<are_view, std::optional<made_rows_t<M>>, std::shared_ptr<const made_rows_t<M>>>;
 
     pass_rows() = default;
-    pass_rows(made_rows_t<M> made, std::size_t first, std::size_t count) { refer(held(std::move(made)), first, count); }
+    pass_rows(made_rows_t<M> rows, std::size_t first, std::size_t count) { refer(held(std::move(rows)), first, count); }
 
     std::size_t size() const { return count_; }
     logit_row operator[](std::size_t i) const {
@@ -51,26 +51,26 @@ class pass_rows {
         return {(lent_ != nullptr ? lent_ : copies_.data()) + i * width_, width_, possible_};
     }
 
-    static held_type held(made_rows_t<M> made) {
+    static held_type held(made_rows_t<M> rows) {
         if constexpr (are_view) {
-            return made;
+            return rows;
         } else {
-            return std::make_shared<const made_rows_t<M>>(std::move(made));
+            return std::make_shared<const made_rows_t<M>>(std::move(rows));
         }
     }
     /// Becomes `count` rows of these from `first` on. Where they are a view of numbers that lie together, only the
     /// numbers have to stay: what tells where the rows of a whole run lie may be of another pass.
-    void refer(const held_type& made, std::size_t first, std::size_t count) {
+    void refer(const held_type& rows, std::size_t first, std::size_t count) {
         first_ = first;
         count_ = count;
-        if (are_view && count > 0 && lie_together(*made)) {
-            const logit_row row = (*made)[first];
+        if (are_view && count > 0 && lie_together(*rows)) {
+            const logit_row row = (*rows)[first];
             made_.reset();
             lent_ = row.data();
             width_ = row.size();
             possible_ = row.possible();
         } else {
-            made_ = made;
+            made_ = rows;
             lent_ = nullptr;
         }
     }
@@ -96,15 +96,15 @@ class pass_rows {
 
  private:
     /// Within themselves, as in an array, not in memory of the sequence.
-    static bool lie_inside(const made_rows_t<M>& made, logit_row row) {
+    static bool lie_inside(const made_rows_t<M>& rows, logit_row row) {
         const std::less<const void*> before{};
-        return !before(row.data(), std::addressof(made)) && before(row.data(), std::addressof(made) + 1);
+        return !before(row.data(), std::addressof(rows)) && before(row.data(), std::addressof(rows) + 1);
     }
-    bool lie_together(const made_rows_t<M>& made) const {
-        const logit_row row = made[first_];
-        if (lie_inside(made, row)) return false;
+    bool lie_together(const made_rows_t<M>& rows) const {
+        const logit_row row = rows[first_];
+        if (lie_inside(rows, row)) return false;
         for (std::size_t i = 1; i < count_; ++i) {
-            const logit_row other = made[first_ + i];
+            const logit_row other = rows[first_ + i];
             if (other.data() != row.data() + i * row.size()) return false;
             if (other.possible().data() != row.possible().data()) return false;
             if (other.possible().size() != row.possible().size()) return false;

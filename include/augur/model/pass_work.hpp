@@ -42,7 +42,7 @@ class pass_work : public flow::work {
 
     /// The rows that were wanted, by a pass that was run elsewhere: the sequence now holds the tokens. Throws, and
     /// changes nothing, where it does not, or where rows are missing or as long as no row of this model.
-    void answer(made_rows_t<M> made) {
+    void answer(made_rows_t<M> rows) {
         using augur::detail::fail;
         const std::size_t holds = model_->length(*asked_.sequence);
         const std::size_t expected = length_ + (asked_.parents.empty() ? asked_.tokens.size() : 0);
@@ -54,8 +54,8 @@ class pass_work : public flow::work {
             fail("a pass through layers from ", asked_.from_layer, " on was answered, but ", waiting(),
                  " positions of its sequence wait for others, not ", waiting_after());
         }
-        check_made(*model_, made, wanted_);
-        rows_ = pass_rows<M>(std::move(made), 0, wanted_);
+        check_made(*model_, rows, wanted_);
+        rows_ = pass_rows<M>(std::move(rows), 0, wanted_);
         set_done();
     }
 
@@ -81,13 +81,13 @@ class pass_work : public flow::work {
     struct together {
         std::size_t room = 0;
         std::unique_ptr<pass<sequence_t<M>>[]> passes {};
-        std::unique_ptr<pass_rows<M>[]> made {};
+        std::unique_ptr<pass_rows<M>[]> results {};
 
         void reserve(std::size_t count) {
             if (count <= room) return;
             room = 2 * count;
             passes.reset(new pass<sequence_t<M>>[room]);
-            made.reset(new pass_rows<M>[room]);
+            results.reset(new pass_rows<M>[room]);
         }
     };
 
@@ -105,9 +105,9 @@ class pass_work : public flow::work {
         together here = std::exchange(spare, {});  // a model may run others inside
         here.reserve(all.size());
         for (std::size_t i = 0; i < all.size(); ++i) here.passes[i] = static_cast<pass_work*>(all[i])->asked_;
-        model::run<M, Trees>(*first->model_, {here.passes.get(), all.size()}, {here.made.get(), all.size()});
+        model::run<M, Trees>(*first->model_, {here.passes.get(), all.size()}, {here.results.get(), all.size()});
         for (std::size_t i = 0; i < all.size(); ++i) {
-            static_cast<pass_work*>(all[i])->rows_ = std::exchange(here.made[i], {});
+            static_cast<pass_work*>(all[i])->rows_ = std::exchange(here.results[i], {});
         }
         spare = std::move(here);
     }

@@ -34,22 +34,22 @@ inline void check_made(std::size_t rows, std::size_t expected) {
 /// The same of whole rows; and tokens of rows that are too long would be none of the vocabulary, and rows that are too
 /// short would be read beyond their end.
 template <Model M>
-void check_made(const M& model, const LogitRows auto& made, std::size_t expected) {
-    check_made(made.size(), expected);
+void check_made(const M& model, const LogitRows auto& rows, std::size_t expected) {
+    check_made(rows.size(), expected);
     const auto vocabulary = static_cast<std::size_t>(model.vocabulary_size());
     for (std::size_t i = 0; i < expected; ++i) {
-        const std::size_t width = logit_row(made[i]).size();
+        const std::size_t width = logit_row(rows[i]).size();
         if (width == vocabulary) continue;
         augur::detail::fail("run: row ", i, " has ", width, " logits, but the vocabulary has ", vocabulary, " tokens");
     }
 }
 
-/// Appends tokens; `made` becomes the rows of the last `rows` of them.
+/// Appends tokens; `result` becomes the rows of the last `rows` of them.
 template <Model M>
-void run_chain(const M& model, const pass<sequence_t<M>>& asked, std::size_t rows, pass_rows<M>& made) {
+void run_chain(const M& model, const pass<sequence_t<M>>& asked, std::size_t rows, pass_rows<M>& result) {
     const auto take = [&](auto all, std::size_t count) {
         check_made(model, all, count);
-        made.refer(made.held(std::move(all)), count - rows, rows);
+        result.refer(result.held(std::move(all)), count - rows, rows);
     };
     if constexpr (RunsPasses<M>) {
         const pass<sequence_t<M>> chain{.sequence = asked.sequence, .tokens = asked.tokens, .rows = rows};
@@ -71,24 +71,24 @@ inline std::int32_t next_child(std::span<const std::int32_t> parents, std::int32
 }
 
 template <Model M, bool Trees>
-void run_one(const M& model, const pass<sequence_t<M>>& asked, pass_rows<M>& made);
+void run_one(const M& model, const pass<sequence_t<M>>& asked, pass_rows<M>& result);
 
 /// A tree on a model without trees: depth first, one pass from each fork to a leaf. The sequence is afterwards as
-/// before. Where made.states is set, the states of all nodes go there.
+/// before. Where result.states is set, the states of all nodes go there.
 template <Model M>
-void run_paths(const M& model, const pass<sequence_t<M>>& asked, pass_rows<M>& made) {
+void run_paths(const M& model, const pass<sequence_t<M>>& asked, pass_rows<M>& result) {
     const std::size_t nodes = asked.tokens.size(), wanted = asked.wanted();
     const auto width = static_cast<std::size_t>(model.vocabulary_size());
     const auto length = static_cast<std::size_t>(model.length(*asked.sequence));
-    const std::span<float> out = made.own(wanted, width);
+    const std::span<float> out = result.own(wanted, width);
     const auto keep_states = [&](std::span<const std::int32_t> nodes_run) {
         if constexpr (HiddenStateModel<M>) {
             const auto size = static_cast<std::size_t>(model.hidden_size());
-            made.states->resize(nodes * size);
+            result.states->resize(nodes * size);
             const auto shown = model.hidden(*asked.sequence);
             for (std::size_t i = 0; i < nodes_run.size(); ++i) {
                 const logit_row state = shown[i];
-                std::copy_n(state.begin(), size, made.states->data() + static_cast<std::size_t>(nodes_run[i]) * size);
+                std::copy_n(state.begin(), size, result.states->data() + static_cast<std::size_t>(nodes_run[i]) * size);
             }
         }
     };
@@ -116,7 +116,7 @@ void run_paths(const M& model, const pass<sequence_t<M>>& asked, pass_rows<M>& m
             const auto is_wanted = [&](std::int32_t node) { return static_cast<std::size_t>(node) >= nodes - wanted; };
             const auto first = std::find_if(path.begin() + static_cast<std::ptrdiff_t>(fork), path.end(), is_wanted);
             const auto count = static_cast<std::size_t>(path.end() - first);
-            const bool shows = made.states != nullptr;
+            const bool shows = result.states != nullptr;
             run_one<M, false>(model, {.sequence = asked.sequence, .tokens = tokens, .rows = count, .states = shows},
                               rows);
             if (shows) keep_states(std::span(path).subspan(fork));
@@ -154,23 +154,24 @@ void check_features(const pass<sequence_t<M>>& asked) {
 
 /// One pass, by the model's run or by what it has.
 template <Model M, bool Trees>
-void run_one(const M& model, const pass<sequence_t<M>>& asked, pass_rows<M>& made) {
+void run_one(const M& model, const pass<sequence_t<M>>& asked, pass_rows<M>& result) {
     if constexpr (RunsPasses<M>) {
         if (includes(pass_features_of<M>, asked.needs())) {
             const std::size_t count = rows_of(model, asked);
             auto rows = model.run(std::span(&asked, 1));
             check_made(model, rows, count);
-            return made.refer(made.held(std::move(rows)), 0, count);
+            return result.refer(result.held(std::move(rows)), 0, count);
         }
     }
     if (asked.states && (TreeModel<M> || asked.parents.empty())) {  // a model shows the states of the rows it makes
-        run_one<M, Trees>(model, {.sequence = asked.sequence, .tokens = asked.tokens, .parents = asked.parents}, made);
-        return made.drop(asked.tokens.size() - asked.wanted());
+        run_one<M, Trees>(model, {.sequence = asked.sequence, .tokens = asked.tokens, .parents = asked.parents},
+                          result);
+        return result.drop(asked.tokens.size() - asked.wanted());
     }
     if constexpr (Trees) {
-        if (!asked.parents.empty()) return run_paths(model, asked, made);
+        if (!asked.parents.empty()) return run_paths(model, asked, result);
     }
-    run_chain(model, asked, asked.wanted(), made);
+    run_chain(model, asked, asked.wanted(), result);
 }
 
 /// Throws unless the model can run these passes together.
@@ -184,7 +185,7 @@ void check_all(const M& model, std::span<const pass<sequence_t<M>>> passes) {
     }
 }
 
-/// Runs passes of one model, together where it can, else one after another; made[i] becomes the rows of passes[i],
+/// Runs passes of one model, together where it can, else one after another; results[i] becomes the rows of passes[i],
 /// which stay valid until the sequence of that pass is run or extended again. If it throws, the sequences are as
 /// before, but for positions that have been finished one pass at a time.
 /// A model without trees computes them depth first, by one pass for each leaf, into memory of the rows, and has nothing
@@ -194,21 +195,21 @@ void check_all(const M& model, std::span<const pass<sequence_t<M>>> passes) {
 /// `Trees` passes are of different sequences, and chains or, of a SplitModel, parts of the layers: that is not checked,
 /// and nothing is compiled for others.
 template <Model M, bool Trees = true>
-void run(const M& model, std::span<const pass<sequence_t<M>>> passes, std::span<pass_rows<M>> made) {
+void run(const M& model, std::span<const pass<sequence_t<M>>> passes, std::span<pass_rows<M>> results) {
     static_assert(sound_pass_members<M>);
-    if (made.size() != passes.size()) {
-        augur::detail::fail("run: ", passes.size(), " passes, but places for the rows of ", made.size());
+    if (results.size() != passes.size()) {
+        augur::detail::fail("run: ", passes.size(), " passes, but places for the rows of ", results.size());
     }
     if constexpr (Trees) check_all<M>(model, passes);
     if constexpr (BatchModel<M>) {
         const auto is_own = [](const auto& asked) { return includes(pass_features_of<M>, asked.needs()); };
         if (std::all_of(passes.begin(), passes.end(), is_own)) {
             std::size_t first = 0, count = 0;
-            for (std::size_t i = 0; i < passes.size(); ++i) count += made[i].expected = rows_of(model, passes[i]);
+            for (std::size_t i = 0; i < passes.size(); ++i) count += results[i].expected = rows_of(model, passes[i]);
             auto all = model.run(passes);
             check_made(model, all, count);
             const auto rows = pass_rows<M>::held(std::move(all));
-            for (pass_rows<M>& each : made) {
+            for (pass_rows<M>& each : results) {
                 each.refer(rows, first, each.expected);
                 first += each.expected;
             }
@@ -217,7 +218,7 @@ void run(const M& model, std::span<const pass<sequence_t<M>>> passes, std::span<
     }
     std::size_t done = 0;
     try {
-        for (; done < passes.size(); ++done) run_one<M, Trees>(model, passes[done], made[done]);
+        for (; done < passes.size(); ++done) run_one<M, Trees>(model, passes[done], results[done]);
     } catch (...) {
         for (const auto& before : passes.first(done)) {
             if (!before.parents.empty() || before.tokens.empty()) continue;
@@ -231,9 +232,9 @@ void run(const M& model, std::span<const pass<sequence_t<M>>> passes, std::span<
 /// One pass.
 template <Model M>
 pass_rows<M> run(const M& model, const pass<sequence_t<M>>& asked) {
-    pass_rows<M> made;
-    run<M>(model, std::span(&asked, 1), std::span(&made, 1));
-    return made;
+    pass_rows<M> result;
+    run<M>(model, std::span(&asked, 1), std::span(&result, 1));
+    return result;
 }
 
 /// After a pass with parents: appends this path of its tokens where they wait. Returns how many of them the sequence

@@ -99,19 +99,19 @@ class basic_cost_aware {
         source& from = sources_[std::min(seen.source, most_sources - 1)];
         const bool looked = !std::isnan(seen.first_draft_entropy_nats);
         const bool asked = seen.source > 0 || length_on(seen) > 0;  // one before it may have looked, too
-        const std::size_t made = std::max<std::size_t>(happened.drafted, looked ? 1 : 0);
+        const std::size_t drafted = std::max<std::size_t>(happened.drafted, looked ? 1 : 0);
         const std::size_t rows = std::min(happened.drafted, options_.max_length) + 1;
         double seconds = account_.passes().learn(rows, happened.row_seconds());
-        if (made > 0) {
+        if (drafted > 0) {
             from.token_seconds.weight *= options_.memory;
-            const double each = happened.draft_seconds / static_cast<double>(made);
+            const double each = happened.draft_seconds / static_cast<double>(drafted);
             seconds +=
-                from.token_seconds.add(each, from.token_seconds.mean, from.is_earlier) * static_cast<double>(made);
+                from.token_seconds.add(each, from.token_seconds.mean, from.is_earlier) * static_cast<double>(drafted);
             from.is_earlier = false;
         } else if (asked) {
             account_.lose(happened.draft_seconds);
         }
-        account_.settle(happened.accepted + 1, seconds, made > 0, happened.seconds());
+        account_.settle(happened.accepted + 1, seconds, drafted > 0, happened.seconds());
         if (looked) learn_look(from, seen);
         if (happened.drafted > 0) learn_acceptance(from.kinds[kind_of(seen)], happened);
         account_.end_round(happened);

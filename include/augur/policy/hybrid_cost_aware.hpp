@@ -87,21 +87,21 @@ class hybrid_parts {
     using tree_options = std::remove_cvref_t<decltype(std::declval<const Trees&>().options())>;
 
     static cost_aware_options of_chains(const hybrid_cost_aware_options& options) {
-        cost_aware_options made;
-        made.max_length = options.max_length;
-        made.budget = options.budget / 2;
-        made.credit = 3;
-        made.verify_seconds = options.verify_seconds;
-        return made;
+        cost_aware_options chosen;
+        chosen.max_length = options.max_length;
+        chosen.budget = options.budget / 2;
+        chosen.credit = 3;
+        chosen.verify_seconds = options.verify_seconds;
+        return chosen;
     }
     static tree_options of_trees(const hybrid_cost_aware_options& options) {
-        tree_options made;
-        made.max_nodes = options.max_nodes;
-        made.max_depth = options.max_depth;
-        made.budget = options.budget / 2;
-        made.credit = 2;
-        made.verify_seconds = options.verify_seconds;
-        return made;
+        tree_options chosen;
+        chosen.max_nodes = options.max_nodes;
+        chosen.max_depth = options.max_depth;
+        chosen.budget = options.budget / 2;
+        chosen.credit = 2;
+        chosen.verify_seconds = options.verify_seconds;
+        return chosen;
     }
 
     /// Chains alone have groups of rows: as many as they have groups of drafts, which come first. What drafting trees

@@ -204,18 +204,18 @@ class basic_learned_bins {
             std::size_t end;
         };
         std::array<block, cells> blocks;
-        std::size_t made = 0;
+        std::size_t count = 0;
         for (std::size_t c = 0; c < cells; ++c) {
             block next{rates[c], weights[c], c + 1};
-            for (; made > 0 && blocks[made - 1].mean < next.mean; --made) {
-                const block& before = blocks[made - 1];
+            for (; count > 0 && blocks[count - 1].mean < next.mean; --count) {
+                const block& before = blocks[count - 1];
                 const double weight = before.weight + next.weight;
                 next.mean = (before.mean * before.weight + next.mean * next.weight) / weight;
                 next.weight = weight;
             }
-            blocks[made++] = next;
+            blocks[count++] = next;
         }
-        for (std::size_t b = 0, c = 0; b < made; ++b) {
+        for (std::size_t b = 0, c = 0; b < count; ++b) {
             for (; c < blocks[b].end; ++c) rates[c] = blocks[b].mean;
         }
     }

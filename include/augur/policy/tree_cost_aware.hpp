@@ -175,9 +175,9 @@ class basic_tree_cost_aware {
         double seconds = account_.passes().learn(rows, happened.row_seconds());
         const bool tried = happened.drafted > 0 || plan_.size() > 0;  // of which nothing may have come
         if (tried) {
-            const auto made = static_cast<double>(std::max<std::size_t>(happened.drafted, 1));
+            const auto drafted = static_cast<double>(std::max<std::size_t>(happened.drafted, 1));
             node_seconds_.weight *= options_.memory;
-            seconds += node_seconds_.add(happened.draft_seconds / made, node_seconds_.mean, is_earlier_) * made;
+            seconds += node_seconds_.add(happened.draft_seconds / drafted, node_seconds_.mean, is_earlier_) * drafted;
             is_earlier_ = false;
         }
         account_.settle(happened.accepted + 1, seconds, tried, happened.seconds());

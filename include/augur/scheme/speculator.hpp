@@ -132,9 +132,9 @@ class speculator {
 template <class Named, class Target, SpeculationPolicy Policy, class Criterion>
 requires Model<std::remove_cvref_t<Target>>
 auto speculate(Named&& drafter, Target&& target, Policy policy, Criterion criterion) {
-    auto made = detail::drafter_for<Criterion>(std::forward<Named>(drafter));
-    return speculator<decltype(made), Target, Policy, Criterion>(std::move(made), std::forward<Target>(target),
-                                                                 std::move(policy), std::move(criterion));
+    auto drafts = detail::drafter_for<Criterion>(std::forward<Named>(drafter));
+    return speculator<decltype(drafts), Target, Policy, Criterion>(std::move(drafts), std::forward<Target>(target),
+                                                                   std::move(policy), std::move(criterion));
 }
 
 /// Plain decoding, one token a pass: greedy at temperature 0, otherwise sampling with noise keyed by (seed, position).

@@ -155,15 +155,15 @@ switching_plan plan(Session& s, const auto& rows, const step_options& chosen) {
     record.decided = verdict{.drafted = drafted.size()};
     s.next_policy = s.policy;
     s.entropies_bits.clear();
-    switching_plan made{.block = std::move(record.committed),
-                        .log_probabilities = std::move(record.log_probabilities),
-                        .writer = s.writer};
+    switching_plan planned{.block = std::move(record.committed),
+                           .log_probabilities = std::move(record.log_probabilities),
+                           .writer = s.writer};
     speculative_suffix ahead(s.committed);
-    for (bool foreseen = true; foreseen && made.writer == s.writer; ++made.tokens) {
-        const std::size_t i = made.tokens;
+    for (bool foreseen = true; foreseen && planned.writer == s.writer; ++planned.tokens) {
+        const std::size_t i = planned.tokens;
         s.transform.apply(rows[i], s.committed, s.row);
         if (s.row.empty()) {
-            made.fault = describe_fault(rows[i], s.committed.size(), model_name(s.writer, s.counts.models.size()));
+            planned.fault = describe_fault(rows[i], s.committed.size(), model_name(s.writer, s.counts.models.size()));
             break;
         }
         const token drawn = draw_next(s);
@@ -173,14 +173,14 @@ switching_plan plan(Session& s, const auto& rows, const step_options& chosen) {
         } else {
             record.decided.next = drawn;
         }
-        made.block.push_back({drawn, foreseen ? origin::accepted : record.decided.next_origin()});
+        planned.block.push_back({drawn, foreseen ? origin::accepted : record.decided.next_origin()});
         ahead.push(drawn);
-        if (chosen.log_probabilities) made.log_probabilities.push_back(measure::log_probability(rows[i], drawn));
+        if (chosen.log_probabilities) planned.log_probabilities.push_back(measure::log_probability(rows[i], drawn));
         s.entropies_bits.push_back(measure::entropy_bits(rows[i]));
-        made.writer = s.next_policy.next_model(s.writer, s.entropies_bits.back());
+        planned.writer = s.next_policy.next_model(s.writer, s.entropies_bits.back());
     }
     s.counts.stages.back().reserve(drafted.size());
-    return made;
+    return planned;
 }
 
 /// The part that takes place whatever is thrown: the block is written, until a stop condition or the sink cuts it.

@@ -41,9 +41,9 @@ class choices {
     }
 
     std::vector<token> tokens(std::size_t shortest, std::size_t longest, std::size_t vocabulary) {
-        std::vector<token> made(between(shortest, longest));
-        for (token& t : made) t = static_cast<token>(below(vocabulary));
-        return made;
+        std::vector<token> text(between(shortest, longest));
+        for (token& t : text) t = static_cast<token>(below(vocabulary));
+        return text;
     }
 
     /// What is being made of the numbers, in words: kept where somebody asked for notes before.

@@ -28,51 +28,51 @@ class chooser_law_cases {
 
     /// Nor where one token alone has weight.
     std::string never_without_weight(choices& from) const {
-        row made = some_row(from);
+        row candidates = some_row(from);
         const std::size_t round = from.below(1000);
-        std::string found = only_possible(made, round);
-        const auto all = made.few.entries;
+        std::string found = only_possible(candidates, round);
+        const auto all = candidates.few.entries;
         for (std::size_t i = 0; i < all.size() && found.empty(); ++i) {
-            made.few.entries = {all[i]};
-            made.few.fill(made.weights, made.weights.size());
-            found = only_possible(made, round);
+            candidates.few.entries = {all[i]};
+            candidates.few.fill(candidates.weights, candidates.weights.size());
+            found = only_possible(candidates, round);
         }
         return found;
     }
 
     std::string equal_arguments_equal_answers(choices& from) const {
-        const row made = some_row(from), other = some_row(from);
+        const row candidates = some_row(from), other = some_row(from);
         const draw_key key{from.below(1000), purpose::draft, from.below(100)};
         C chooser = chooser_;
-        const auto expected = answers(chooser, made, key);
+        const auto expected = answers(chooser, candidates, key);
         answers(chooser, other, {key.position + 1, purpose::accept, key.round});
         C copy = chooser_;
         for (C* each : {&chooser, &copy}) {
-            const auto got = answers(*each, made, key);
+            const auto got = answers(*each, candidates, key);
             if (got != expected)
-                return made.said("answers ", describe(expected), ", and the next time ", describe(got));
+                return candidates.said("answers ", describe(expected), ", and the next time ", describe(got));
         }
         return "";
     }
 
     /// How often each token is drawn, within seven standard deviations of its share: by other positions each time.
     std::string each_as_often_as_its_weight(choices& from) const {
-        const row made = some_row(from);
-        const std::size_t first = 10'000 * from.below(1000), draws = made.few.entries.size() > 3 ? 3000 : 600;
+        const row candidates = some_row(from);
+        const std::size_t first = 10'000 * from.below(1000), draws = candidates.few.entries.size() > 3 ? 3000 : 600;
         C chooser = chooser_;
-        std::vector<double> chosen(made.few.entries.size()), won = chosen;
+        std::vector<double> chosen(candidates.few.entries.size()), won = chosen;
         for (std::size_t i = 0; i < draws; ++i) {
-            ++chosen[made.place(chooser.choose(made.weights, draw_key{first + i, purpose::draft, 0}))];
-            ++won[made.place(chooser.exponential_race(made.weights, first + i))];
+            ++chosen[candidates.place(chooser.choose(candidates.weights, draw_key{first + i, purpose::draft, 0}))];
+            ++won[candidates.place(chooser.exponential_race(candidates.weights, first + i))];
         }
-        const double total = made.few.total(made.weights.size());
+        const double total = candidates.few.total(candidates.weights.size());
         for (std::size_t i = 0; i < chosen.size(); ++i) {
-            const double share = static_cast<double>(made.few.entries[i].weight) / total;
+            const double share = static_cast<double>(candidates.few.entries[i].weight) / total;
             const double n = static_cast<double>(draws), spread = 7 * std::sqrt(n * share * (1 - share)) + 1;
             for (const auto& [count, what] : {std::pair(chosen[i], " is chosen "), std::pair(won[i], " wins ")}) {
                 if (std::abs(count - n * share) <= spread) continue;
-                return made.said("token ", made.few.entries[i].id, what, count, " times of ", draws, ", not about ",
-                                 n * share, " times");
+                return candidates.said("token ", candidates.few.entries[i].id, what, count, " times of ", draws,
+                                       ", not about ", n * share, " times");
             }
         }
         return "";
@@ -80,20 +80,20 @@ class chooser_law_cases {
 
     /// Who wins among many wins among any of these, too: one noise for the position.
     std::string a_winner_wins_among_fewer(choices& from) const {
-        const row made = some_row(from);
+        const row candidates = some_row(from);
         C chooser = chooser_;
         for (std::size_t position = 1000 * from.below(1000), end = position + 20; position < end; ++position) {
-            const auto winner = static_cast<token>(chooser.exponential_race(made.weights, position));
+            const auto winner = static_cast<token>(chooser.exponential_race(candidates.weights, position));
             std::vector<token> left;
-            for (const sparse_row::entry& each : made.few.entries) {
+            for (const sparse_row::entry& each : candidates.few.entries) {
                 if (each.id != winner && from.below(2) == 1) left.push_back(each.id);
             }
             distribution fewer;
-            made.few.without(left).fill(fewer, made.weights.size());
+            candidates.few.without(left).fill(fewer, candidates.weights.size());
             const auto again = static_cast<token>(chooser.exponential_race(fewer, position));
             if (again == winner) continue;
-            return made.said("at position ", position, " token ", winner, " wins, but ", again, " without ",
-                             describe(left));
+            return candidates.said("at position ", position, " token ", winner, " wins, but ", again, " without ",
+                                   describe(left));
         }
         return "";
     }
@@ -119,14 +119,16 @@ class chooser_law_cases {
         }
     };
 
-    std::string only_possible(const row& made, std::size_t round) const {
+    std::string only_possible(const row& candidates, std::size_t round) const {
         C chooser = chooser_;
         for (std::size_t position = 0; position < 20; ++position) {
             const draw_key key{position, purpose::draft, round};
-            const auto chosen = static_cast<std::size_t>(chooser.choose(made.weights, key));
-            const auto won = static_cast<std::size_t>(chooser.exponential_race(made.weights, position + 20 * round));
-            if (!made.possible(chosen)) return made.said("chooses token ", chosen, ", which has no weight");
-            if (!made.possible(won)) return made.said("lets token ", won, " win a race, which has no weight");
+            const auto chosen = static_cast<std::size_t>(chooser.choose(candidates.weights, key));
+            const auto won =
+                static_cast<std::size_t>(chooser.exponential_race(candidates.weights, position + 20 * round));
+            if (!candidates.possible(chosen)) return candidates.said("chooses token ", chosen, ", which has no weight");
+            if (!candidates.possible(won))
+                return candidates.said("lets token ", won, " win a race, which has no weight");
             if (chooser.flip(0, key)) return "a coin comes true at probability 0";
             if (!chooser.flip(1, key)) return "a coin comes false at probability 1";
         }
@@ -138,10 +140,10 @@ class chooser_law_cases {
         const std::size_t vocabulary = wide_vocabularies[from.below(wide_vocabularies.size())];
         const std::size_t window = from.below(windows);
         const auto places = far_places(vocabulary);
-        row made;
-        made.few = some_weights(from, window + 1 == windows ? places : some_places(places, 2 * window, 3));
-        made.few.fill(made.weights, vocabulary);
-        return made;
+        row candidates;
+        candidates.few = some_weights(from, window + 1 == windows ? places : some_places(places, 2 * window, 3));
+        candidates.few.fill(candidates.weights, vocabulary);
+        return candidates;
     }
 
     static std::vector<std::size_t> answers(C& chooser, const row& of, draw_key key) {

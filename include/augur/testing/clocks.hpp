@@ -97,15 +97,15 @@ class clocks {
         }
         std::set_union(tokens_.begin(), tokens_.end(), entering.begin(), entering.end(), std::back_inserter(together));
         if (together.size() == tokens_.size()) return;
-        clocks made(size());
-        made.tokens_ = std::move(together);
-        made.rates_.assign(made.kept(), 1.0);
-        made.bounds_.assign(made.kept() * made.kept(), 0.0);
+        clocks next(size());
+        next.tokens_ = std::move(together);
+        next.rates_.assign(next.kept(), 1.0);
+        next.bounds_.assign(next.kept() * next.kept(), 0.0);
         for (std::size_t k = 0; k < kept(); ++k) {
             for (std::size_t i = 0; i < kept(); ++i)
-                made.bound(made.place_of(tokens_[k]), made.place_of(tokens_[i])) = bound(k, i);
+                next.bound(next.place_of(tokens_[k]), next.place_of(tokens_[i])) = bound(k, i);
         }
-        *this = std::move(made);
+        *this = std::move(next);
     }
 
     /// The clock at `winner` wins. All tokens with weight are kept.

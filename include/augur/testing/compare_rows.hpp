@@ -17,12 +17,12 @@ namespace augur::testing {
 using row_copies = std::vector<std::vector<float>>;
 
 row_copies copy_of(const LogitRows auto& rows) {
-    row_copies made;
+    row_copies copies;
     for (std::size_t i = 0; i < rows.size(); ++i) {
         const logit_row row = rows[i];
-        made.emplace_back(row.begin(), row.end());
+        copies.emplace_back(row.begin(), row.end());
     }
-    return made;
+    return copies;
 }
 
 inline void append(row_copies& rows, const row_copies& more) {

@@ -91,9 +91,9 @@ inline topology some_siblings(choices& from, std::size_t vocabulary) {
 /// Random ones; greedy ones where the criterion promises greedy text.
 template <class Criterion>
 transform::settings settings_like(choices& from, std::size_t vocabulary) {
-    transform::settings made = random_settings(from, vocabulary);
-    if (std::is_same_v<guarantee_of<Criterion>, guarantee::same_greedy_text>) made.temperature.value = 0;
-    return made;
+    transform::settings chosen = random_settings(from, vocabulary);
+    if (std::is_same_v<guarantee_of<Criterion>, guarantee::same_greedy_text>) chosen.temperature.value = 0;
+    return chosen;
 }
 
 /// Settings that the criterion does not refuse (accept::check): no transforms at temperature 1, or, where it promises

@@ -41,15 +41,16 @@ class criterion_law_cases {
     template <class TokenSelector>
     std::string keeps_its_promise(choices& from) const {
         constexpr bool drawn = std::is_same_v<TokenSelector, sampled_or_certain>;
-        const drafted_decoding made(from, promises_text<guarantee> ? 2 : 3, drawn, criterion_, plain_);
-        const auto target = markov_model(made.target);
+        const drafted_decoding decoding(from, promises_text<guarantee> ? 2 : 3, drawn, criterion_, plain_);
+        const auto target = markov_model(decoding.target);
         using drafter = draft::draft_model<function_model, TokenSelector>;
         TokenSelector token_selector;
-        if constexpr (drawn) token_selector = made.token_selector;
-        const auto scheme = speculate(drafter(markov_model(made.draft), token_selector), target,
-                                      sized_policy{made.size, made.prompt.size()}, criterion_);
-        const std::string found = broken_promise(scheme, made.prompt, made.chosen, 10'000'000, from.tolerance());
-        return found.empty() ? found : made.described() + ": " + found;
+        if constexpr (drawn) token_selector = decoding.token_selector;
+        const auto scheme = speculate(drafter(markov_model(decoding.draft), token_selector), target,
+                                      sized_policy{decoding.size, decoding.prompt.size()}, criterion_);
+        const std::string found =
+            broken_promise(scheme, decoding.prompt, decoding.chosen, 10'000'000, from.tolerance());
+        return found.empty() ? found : decoding.described() + ": " + found;
     }
 
     std::string never_an_impossible_token(choices& from) const {
@@ -131,12 +132,12 @@ class criterion_law_cases {
         const std::size_t vocabulary = wide ? from.one_of<std::size_t>({5, 9}) : from.between(2, 3);
         const auto target = uneven_table(from, vocabulary);
         const auto draft = uneven_table(from, vocabulary);
-        tree_round made{markov_model(target), markov_model(draft), some_siblings(from, vocabulary)};
-        made.replacement = from.below(2) == 1;
-        made.sampling = settings_for(from, criterion_, vocabulary, plain_);
-        if (wide) made.prompt = {1};
-        from.note([&] { return described(made); });
-        return made;
+        tree_round round{markov_model(target), markov_model(draft), some_siblings(from, vocabulary)};
+        round.replacement = from.below(2) == 1;
+        round.sampling = settings_for(from, criterion_, vocabulary, plain_);
+        if (wide) round.prompt = {1};
+        from.note([&] { return described(round); });
+        return round;
     }
 
     /// What the criterion keeps has been used in an earlier round of the text, over another tree.

@@ -95,15 +95,15 @@ class drafter_inputs {
 
     /// In one input of eight after a long text.
     request some_request(choices& from, std::size_t most_budget = 8) const {
-        request made;
+        request asked;
         const std::size_t context = target_.context_length();
         const std::size_t longest = from.below(8) == 7 ? std::min(long_prefix, context / 2) : short_prefix;
-        made.before = prefix(from.tokens(1, longest, vocabulary_));
-        made.budget = from.below(std::min(most_budget, context - made.before.size() - 1) + 1);
-        made.sampling = random_settings(from, vocabulary_);
-        if (branches<D>) made.wanted = some_topology(from);
-        from.note([&] { return made.described(); });
-        return made;
+        asked.before = prefix(from.tokens(1, longest, vocabulary_));
+        asked.budget = from.below(std::min(most_budget, context - asked.before.size() - 1) + 1);
+        asked.sampling = random_settings(from, vocabulary_);
+        if (branches<D>) asked.wanted = some_topology(from);
+        from.note([&] { return asked.described(); });
+        return asked;
     }
     /// In a wide vocabulary, which has more tokens than can all be drafted: of a few neighbours among its far places
     /// (wide_rows.hpp), after a text of such.
@@ -112,25 +112,25 @@ class drafter_inputs {
         return masked(from, places, far_window(vocabulary_, from.below(far_windows)));
     }
     request masked(choices& from, std::span<const token> texts, std::vector<token> kept) const {
-        request made;
-        made.vocabulary = vocabulary_;
+        request asked;
+        asked.vocabulary = vocabulary_;
         std::vector<token> before = from.tokens(1, short_prefix, texts.size());
         for (token& t : before) t = texts[static_cast<std::size_t>(t)];
-        made.before = prefix(std::move(before));
-        made.kept = std::move(kept);
-        made.sampling.mask = leaves_few{made.kept};
-        made.sampling.temperature.value = from.one_of({1.0f, 1.7f, 0.5f});
-        made.budget = std::min<std::size_t>(2, target_.context_length() - made.before.size() - 1);
-        if (branches<D>) made.wanted = some_topology(from, 3);
-        from.note([&] { return made.described(); });
-        return made;
+        asked.before = prefix(std::move(before));
+        asked.kept = std::move(kept);
+        asked.sampling.mask = leaves_few{asked.kept};
+        asked.sampling.temperature.value = from.one_of({1.0f, 1.7f, 0.5f});
+        asked.budget = std::min<std::size_t>(2, target_.context_length() - asked.before.size() - 1);
+        if (branches<D>) asked.wanted = some_topology(from, 3);
+        from.note([&] { return asked.described(); });
+        return asked;
     }
     /// One whose drafts are few enough to take every one of them.
     request some_enumerable(choices& from) const {
         if (vocabulary_ > drafter_law_checker::enumerable_vocabulary) return far_out(from);
-        request made = some_request(from, 3);
-        if (made.before.size() > short_prefix) made.budget = std::min<std::size_t>(made.budget, 1);
-        return made;
+        request asked = some_request(from, 3);
+        if (asked.before.size() > short_prefix) asked.budget = std::min<std::size_t>(asked.budget, 1);
+        return asked;
     }
 
     proposal<draft_distribution> propose(typename D::state_type& state, typename Target::follower& target,

@@ -215,12 +215,12 @@ class drafter_law_cases : public drafter_inputs<D, Target> {
     /// Tokens and their probabilities, of those that have one.
     using draft_row = std::vector<std::pair<token, double>>;
     static draft_row draft_row_of(const auto& drafted) {
-        draft_row made;
+        draft_row row;
         for (std::size_t i = next_weight(*drafted.row, 0); i < drafted.row->size();
              i = next_weight(*drafted.row, i + 1)) {
-            made.push_back({static_cast<token>(i), drafted.probability(static_cast<token>(i))});
+            row.push_back({static_cast<token>(i), drafted.probability(static_cast<token>(i))});
         }
-        return made;
+        return row;
     }
     static double draft_probability_for(const draft_row& row, token t) {
         const auto at = std::lower_bound(row.begin(), row.end(), std::pair(t, 0.0));

@@ -35,12 +35,12 @@ class fault_batch_runs {
     }
 
     fault_batch_trial run(const disturbance& by) const {
-        fault_batch_trial made;
+        fault_batch_trial trial;
         std::vector<std::unique_ptr<session_type>> sessions;
-        for (std::size_t i = 0; i < prompts_.size(); ++i) sessions.push_back(begin(i, made));
+        for (std::size_t i = 0; i < prompts_.size(); ++i) sessions.push_back(begin(i, trial));
         decode::batch<Scheme, random::philox_chooser> together(scheme_, {.log_probabilities = true, .timed = false});
-        together.on_round([&](const session_type& s) { note(made, sessions, s); });
-        fault_listener listener(faults_, made.trouble, false);
+        together.on_round([&](const session_type& s) { note(trial, sessions, s); });
+        fault_listener listener(faults_, trial.trouble, false);
         std::size_t failures = 0;
         const std::size_t most = by.calls.count + by.allocations + 2;
         faults_.arm(by.calls);
@@ -54,20 +54,20 @@ class fault_batch_runs {
             });
             if (!sound) ++failures;
         }
-        made.calls = faults_.calls();
+        trial.calls = faults_.calls();
         faults_.disarm();
-        if (options_.allocations) made.allocations = options_.allocations.disarm();
-        if (failures > most) made.trouble = "it does not recover";
+        if (options_.allocations) trial.allocations = options_.allocations.disarm();
+        if (failures > most) trial.trouble = "it does not recover";
         for (std::size_t i = 0; i < sessions.size(); ++i) {
-            conclude(made.outcomes[i], *sessions[i]);
-            made.outcomes[i].shown = made.outcomes[i].watched = made.outcomes[i].tokens;  // there is no sink
+            conclude(trial.outcomes[i], *sessions[i]);
+            trial.outcomes[i].shown = trial.outcomes[i].watched = trial.outcomes[i].tokens;  // there is no sink
         }
-        return made;
+        return trial;
     }
 
  private:
-    std::unique_ptr<session_type> begin(std::size_t i, fault_batch_trial& made) const {
-        auto& outcome = made.outcomes.emplace_back();
+    std::unique_ptr<session_type> begin(std::size_t i, fault_batch_trial& trial) const {
+        auto& outcome = trial.outcomes.emplace_back();
         const std::size_t most = 4 * options_.chosen.stop.max_tokens + 64;
         outcome.recorded.reserve(most);
         outcome.log_probabilities.reserve(most);
@@ -78,12 +78,12 @@ class fault_batch_runs {
         return std::make_unique<session_type>(scheme_, prompts_[i], options_.chosen.sampling, std::move(stops),
                                               random::philox_chooser(options_.chosen.seed + i));
     }
-    static void note(fault_batch_trial& made, const std::vector<std::unique_ptr<session_type>>& sessions,
+    static void note(fault_batch_trial& trial, const std::vector<std::unique_ptr<session_type>>& sessions,
                      const session_type& s) {
         for (std::size_t i = 0; i < sessions.size(); ++i) {
             if (sessions[i].get() != &s) continue;
-            for (const commit::committed_token& t : s.last.committed) made.outcomes[i].recorded.push_back(t.id);
-            for (const double each : s.last.log_probabilities) made.outcomes[i].log_probabilities.push_back(each);
+            for (const commit::committed_token& t : s.last.committed) trial.outcomes[i].recorded.push_back(t.id);
+            for (const double each : s.last.log_probabilities) trial.outcomes[i].log_probabilities.push_back(each);
         }
     }
     static bool is_running(const std::vector<std::unique_ptr<session_type>>& sessions) {
@@ -104,8 +104,8 @@ class fault_batch_runs {
 template <class Scheme>
 fault_report fault_laws_together(const Scheme& scheme, std::span<const std::vector<token>> prompts, const faults& by,
                                  const fault_options& chosen = {}) {
-    fault_report made;
-    made.suite = "fault_laws_together";
+    fault_report report;
+    report.suite = "fault_laws_together";
     const fault_batch_runs<Scheme> runs(scheme, prompts, by, chosen);
     const auto unequal = [](const fault_batch_trial& expected, const fault_batch_trial& got, agreement how) {
         std::string found = got.trouble;
@@ -116,9 +116,9 @@ fault_report fault_laws_together(const Scheme& scheme, std::span<const std::vect
         return found;
     };
     fault_parts::check_calls_and_memory(
-        made, ", in a batch", chosen, [&](const disturbance& d) { return runs.run(d); }, unequal);
-    made.note("tried", augur::detail::message(made.places, " places, ", made.runs, " decodings"));
-    return made;
+        report, ", in a batch", chosen, [&](const disturbance& d) { return runs.run(d); }, unequal);
+    report.note("tried", augur::detail::message(report.places, " places, ", report.runs, " decodings"));
+    return report;
 }
 
 }  // namespace augur::testing

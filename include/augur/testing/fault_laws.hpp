@@ -114,22 +114,22 @@ void check_each(fault_report& into, const std::string& where, const fault_option
 template <class Scheme, class Step = library_step>
 fault_report fault_laws(const Scheme& scheme, std::span<const token> prompt, const faults& by,
                         const fault_options& chosen = {}, const Step& step = {}) {
-    fault_report made;
-    made.suite = "fault_laws";
+    fault_report report;
+    report.suite = "fault_laws";
     const fault_runs<Scheme, Step> runs(scheme, prompt, by, chosen, step);
     const auto unequal = [](const fault_trial& expected, const fault_trial& got, agreement how) {
         return got.trouble.empty() ? difference(expected.outcome, got.outcome, how) : got.trouble;
     };
     constexpr bool same_text = promises_text<guarantee_of<Scheme>> || is_switching<Scheme>;
     fault_parts::check_each(
-        made, "", chosen, same_text, [&](const disturbance& d) { return runs.run(d); }, unequal);
+        report, "", chosen, same_text, [&](const disturbance& d) { return runs.run(d); }, unequal);
     if constexpr (!is_switching<Scheme> && std::is_same_v<Step, library_step>) {
         fault_parts::check_each(
-            made, ", in rounds that were given up before", chosen, same_text,
+            report, ", in rounds that were given up before", chosen, same_text,
             [&](const disturbance& d) { return runs.run(d, true); }, unequal);
     }
-    made.note("tried", augur::detail::message(made.places, " places, ", made.runs, " decodings"));
-    return made;
+    report.note("tried", augur::detail::message(report.places, " places, ", report.runs, " decodings"));
+    return report;
 }
 
 }  // namespace augur::testing

@@ -113,15 +113,15 @@ std::string fault_in_caches(decode::session<switching::switching_scheme<Policy, 
 
 /// After the last step.
 template <class Session>
-void conclude(fault_outcome& made, Session& s) {
+void conclude(fault_outcome& outcome, Session& s) {
     const auto generated = s.committed.generated();
-    made.tokens.assign(generated.begin(), generated.end());
+    outcome.tokens.assign(generated.begin(), generated.end());
     s.stops.text().finish();
-    made.text = s.stops.text().text();
-    made.finish = std::string(name_of(s.finished)) + (s.fault.empty() ? "" : ", " + s.fault);
-    made.counts = described(s.counts);
-    made.policy = learned_by(s.policy);
-    made.caches = fault_in_caches(s);
+    outcome.text = s.stops.text().text();
+    outcome.finish = std::string(name_of(s.finished)) + (s.fault.empty() ? "" : ", " + s.fault);
+    outcome.counts = described(s.counts);
+    outcome.policy = learned_by(s.policy);
+    outcome.caches = fault_in_caches(s);
 }
 
 /// How far a disturbed run has to agree with the undisturbed one.

@@ -110,16 +110,16 @@ class fault_runs {
 
     /// `cancelled`: before each round another is opened, and given up when its first work is done.
     fault_trial run(const disturbance& by, bool cancelled = false) const {
-        fault_trial made;
-        reserve(made.outcome);
+        fault_trial trial;
+        reserve(trial.outcome);
         decode::step_options each{.log_probabilities = true, .timed = false};
         each.on_token = [&](const commit::committed_token& t) {
-            made.outcome.shown.push_back(t.id);
-            made.outcome.shown_text += t.text;
+            trial.outcome.shown.push_back(t.id);
+            trial.outcome.shown_text += t.text;
             faults_.call_back("on_token");
             return true;
         };
-        watcher seen{made.outcome.watched, faults_};
+        watcher seen{trial.outcome.watched, faults_};
         commit::stop_conditions stops = options_.chosen.stop;
         stops.text_of = [this, ask = options_.chosen.stop.text_of](token t) {
             return faults_.call("text_of", [&] { return ask(t); });
@@ -127,24 +127,24 @@ class fault_runs {
         const auto& chosen = options_.chosen;
         std::optional<session_type> s;
         const std::size_t most = by.calls.count + by.allocations + 2;
-        fault_listener listener(faults_, made.trouble);
+        fault_listener listener(faults_, trial.trouble);
         begin(by);
         const auto attempt = [&](const auto& act) {
             const bool sound = listener.attempt(act);
-            if (!sound && ++made.failures > most && made.trouble.empty()) made.trouble = "it does not recover";
+            if (!sound && ++trial.failures > most && trial.trouble.empty()) trial.trouble = "it does not recover";
             return sound;
         };
-        while (!s && made.trouble.empty()) {
+        while (!s && trial.trouble.empty()) {
             attempt([&] { s.emplace(scheme_, prompt_, chosen.sampling, stops, random::philox_chooser(chosen.seed)); });
         }
-        while (s && s->finished == finish_reason::running && made.trouble.empty()) {
+        while (s && s->finished == finish_reason::running && trial.trouble.empty()) {
             attempt([&] { step(*s, each, seen, cancelled); });
-            record(made.outcome, *s);
+            record(trial.outcome, *s);
         }
-        made.calls = faults_.calls();
-        made.allocations = end();
-        if (s) conclude(made.outcome, *s);
-        return made;
+        trial.calls = faults_.calls();
+        trial.allocations = end();
+        if (s) conclude(trial.outcome, *s);
+        return trial;
     }
 
  private:
@@ -158,11 +158,11 @@ class fault_runs {
     };
 
     /// What the suite itself notes takes no memory while allocations are counted.
-    void reserve(fault_outcome& made) const {
+    void reserve(fault_outcome& outcome) const {
         const std::size_t most = 4 * options_.chosen.stop.max_tokens + 64;
-        for (auto* each : {&made.shown, &made.recorded, &made.watched}) each->reserve(most);
-        made.log_probabilities.reserve(most);
-        made.shown_text.reserve(8 * most);
+        for (auto* each : {&outcome.shown, &outcome.recorded, &outcome.watched}) each->reserve(most);
+        outcome.log_probabilities.reserve(most);
+        outcome.shown_text.reserve(8 * most);
     }
     void begin(const disturbance& by) const {
         faults_.arm(by.calls);
@@ -185,9 +185,9 @@ class fault_runs {
         step_(scheme_, s, each, seen);
     }
 
-    static void record(fault_outcome& made, const session_type& s) {
-        for (const commit::committed_token& t : s.last.committed) made.recorded.push_back(t.id);
-        for (const double each : s.last.log_probabilities) made.log_probabilities.push_back(each);
+    static void record(fault_outcome& outcome, const session_type& s) {
+        for (const commit::committed_token& t : s.last.committed) outcome.recorded.push_back(t.id);
+        for (const double each : s.last.log_probabilities) outcome.log_probabilities.push_back(each);
     }
 
     const Scheme& scheme_;

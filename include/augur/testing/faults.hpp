@@ -42,9 +42,9 @@ class faults {
             act();
             if (here) raise(place);
         } else {
-            auto made = act();
+            auto result = act();
             if (here) raise(place);
-            return made;
+            return result;
         }
     }
     /// A place of the caller, of a plan that counts them.
@@ -76,10 +76,10 @@ class faults {
         return number >= s.plan.first && number - s.plan.first < s.plan.count;
     }
     [[noreturn]] void raise(std::string_view place) const {
-        const injected_fault made(shared_->calls - 1, place);
+        const injected_fault fault(shared_->calls - 1, place);
         ++shared_->thrown;
-        if (shared_->first.number == none().number) shared_->first = made;
-        throw made;
+        if (shared_->first.number == none().number) shared_->first = fault;
+        throw fault;
     }
 
     std::shared_ptr<state> shared_ = std::make_shared<state>();

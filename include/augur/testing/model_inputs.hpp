@@ -68,14 +68,14 @@ class model_inputs {
     /// A third each: of any shape, deep (a chain with few branches), and wide (most nodes follow the root).
     tree some_tree(choices& from) const { return some_tree(from, some_tokens(from, {1, 3, 16}, 24), {1, 6, 32}); }
     tree some_tree(choices& from, std::vector<token> before, amount nodes) const {
-        tree made{.before = std::move(before), .nodes = {}, .parents = {}};
-        made.nodes = some_tokens(from, nodes, made.before.size() + 2);
+        tree grown{.before = std::move(before), .nodes = {}, .parents = {}};
+        grown.nodes = some_tokens(from, nodes, grown.before.size() + 2);
         const std::size_t shape = from.below(3);
-        for (std::size_t i = 0; i < made.nodes.size(); ++i) {
+        for (std::size_t i = 0; i < grown.nodes.size(); ++i) {
             const bool any = shape == 0 || from.below(16) == 15;
-            made.parents.push_back(static_cast<std::int32_t>(any ? from.below(i + 1) : (shape == 1 ? i : 0)) - 1);
+            grown.parents.push_back(static_cast<std::int32_t>(any ? from.below(i + 1) : (shape == 1 ? i : 0)) - 1);
         }
-        return made;
+        return grown;
     }
 
     /// `others`: how many tokens of the context the rest of the input may take.
@@ -84,11 +84,11 @@ class model_inputs {
         const std::size_t room = context > others ? context - others : 0;
         const std::size_t many = std::max(std::min(wanted.many, room), wanted.few);
         const std::size_t kind = from.below(8);
-        auto made =
+        auto tokens =
             from.tokens(kind == 7 ? many : wanted.least, kind < 5 ? wanted.few : many, model_.vocabulary_size());
-        go_far_out(from, made);
-        from.note([&] { return "tokens " + describe(made); });
-        return made;
+        go_far_out(from, tokens);
+        from.note([&] { return "tokens " + describe(tokens); });
+        return tokens;
     }
 
     /// Half of the tokens of a wide vocabulary are those at which ids are cut and vectors end.

@@ -94,10 +94,10 @@ class model_round_cases : public model_inputs<M> {
     };
 
     played begun(choices& from) const {
-        played made{.sequence = model_.make_sequence(), .text = some_tokens(from, {1, 3, 16}, 8), .where = {}};
-        model_.extend(made.sequence, made.text);
-        made.where = "after " + describe(made.text);
-        return made;
+        played round{.sequence = model_.make_sequence(), .text = some_tokens(from, {1, 3, 16}, 8), .where = {}};
+        model_.extend(round.sequence, round.text);
+        round.where = "after " + describe(round.text);
+        return round;
     }
 
     std::string any(choices& from, played& now) const {
@@ -185,11 +185,11 @@ class model_round_cases : public model_inputs<M> {
 
     /// What a fresh sequence shows of the last `count` tokens of a text.
     answers fresh_last(const std::vector<token>& text, std::size_t count) const {
-        answers made;
+        answers said;
         auto sequence = model_.make_sequence();
-        made.rows = last_of(copy_of(model_.extend(sequence, text)), count);
-        if constexpr (HiddenStateModel<M>) made.states = last_of(copy_of(model_.hidden(sequence)), count);
-        return made;
+        said.rows = last_of(copy_of(model_.extend(sequence, text)), count);
+        if constexpr (HiddenStateModel<M>) said.states = last_of(copy_of(model_.hidden(sequence)), count);
+        return said;
     }
 
     std::string compared(const played& now, const answers& expected, const row_copies& got, bool states) const {

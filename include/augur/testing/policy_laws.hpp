@@ -208,11 +208,11 @@ class policy_law_cases {
 
     /// A copy that has learned something, where it does.
     Policy some_policy(choices& from, std::string& past) const {
-        Policy made = policy_;
+        Policy learned = policy_;
         if constexpr (LearnsFromOutcomes<Policy>) {
-            for (std::size_t i = from.below(20); i > 0; --i) made.learn(some_outcome(from, declared, past));
+            for (std::size_t i = from.below(20); i > 0; --i) learned.learn(some_outcome(from, declared, past));
         }
-        return made;
+        return learned;
     }
 
     /// With all that the policy declared known, and nothing drafted.

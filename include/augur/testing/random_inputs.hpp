@@ -59,18 +59,18 @@ inline void avoid_repeating(std::span<float> logits, const prefix& before) {
 
 /// Every transform, each on or off; off is the simplest. No token is banned, so that something always stays.
 inline transform::settings random_settings(choices& from, std::size_t vocabulary) {
-    transform::settings made;
-    made.temperature.value = from.one_of({1.0f, 0.5f, 1.7f, 0.0f});
-    made.top_k.k = from.one_of<std::size_t>({0, 2, 1});
-    made.top_p.p = from.one_of({1.0f, 0.7f, 0.3f});
-    made.min_p.p = from.one_of({0.0f, 0.2f, 0.5f});
-    made.penalties.repetition = from.one_of({1.0f, 1.4f, 0.7f});
-    made.penalties.presence = from.one_of({0.0f, 0.5f, -0.3f});
-    made.penalties.frequency = from.one_of({0.0f, 0.6f});
+    transform::settings chosen;
+    chosen.temperature.value = from.one_of({1.0f, 0.5f, 1.7f, 0.0f});
+    chosen.top_k.k = from.one_of<std::size_t>({0, 2, 1});
+    chosen.top_p.p = from.one_of({1.0f, 0.7f, 0.3f});
+    chosen.min_p.p = from.one_of({0.0f, 0.2f, 0.5f});
+    chosen.penalties.repetition = from.one_of({1.0f, 1.4f, 0.7f});
+    chosen.penalties.presence = from.one_of({0.0f, 0.5f, -0.3f});
+    chosen.penalties.frequency = from.one_of({0.0f, 0.6f});
     const float by = from.one_of({0.0f, 1.5f, -0.8f});
-    if (by != 0) made.bias.added = {{static_cast<token>(from.below(vocabulary)), by}};
-    if (from.below(3) == 2) made.mask = avoid_repeating;
-    return made;
+    if (by != 0) chosen.bias.added = {{static_cast<token>(from.below(vocabulary)), by}};
+    if (from.below(3) == 2) chosen.mask = avoid_repeating;
+    return chosen;
 }
 
 inline std::string describe_settings(const transform::settings& s) {

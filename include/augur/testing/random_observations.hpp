@@ -68,38 +68,38 @@ inline observation some_observation(choices& from, signals declared, const std::
                                    signals::draft_confidence, signals::match_length | signals::draft_entropy};
     const auto value = [&] { return extremes.empty() ? some_value(from) : extremes[from.below(extremes.size())]; };
     const auto count = [&](std::size_t bound) { return some_count(from, bound, extremes.empty() ? 8 : 2); };
-    observation made;
-    made.round = count(4);
-    made.prefix_length = count(100);
-    made.drafted = count(5);
-    made.last_drafted = count(5);
-    made.last_accepted = from.below(made.last_drafted + 1);
-    made.source = from.below(6);
-    made.pending = pending[from.below(5)] & declared;
-    made.match_length = count(9);
-    made.draft_entropy_nats = value();
-    made.first_draft_entropy_nats = made.drafted == 0 ? made.draft_entropy_nats : value();
-    made.target_entropy_nats = value();
-    made.draft_confidence = value();
-    made.path_value = value();
-    made.path_value_sum = value();
-    made.target_confidence = value();
-    return made;
+    observation seen;
+    seen.round = count(4);
+    seen.prefix_length = count(100);
+    seen.drafted = count(5);
+    seen.last_drafted = count(5);
+    seen.last_accepted = from.below(seen.last_drafted + 1);
+    seen.source = from.below(6);
+    seen.pending = pending[from.below(5)] & declared;
+    seen.match_length = count(9);
+    seen.draft_entropy_nats = value();
+    seen.first_draft_entropy_nats = seen.drafted == 0 ? seen.draft_entropy_nats : value();
+    seen.target_entropy_nats = value();
+    seen.draft_confidence = value();
+    seen.path_value = value();
+    seen.path_value_sum = value();
+    seen.target_confidence = value();
+    return seen;
 }
 
 /// And its description at the end of `past`.
 inline outcome some_outcome(choices& from, signals declared, std::string& past) {
-    outcome made;
-    made.decided_on = some_observation(from, declared);
-    made.drafted = some_count(from, 6);
-    made.accepted = from.below(made.drafted + 1);
-    made.draft_seconds = 0.01 * static_cast<double>(from.below(10));
-    made.verify_seconds = 0.1 * static_cast<double>(from.below(10));
-    const std::string text = augur::detail::message(' ', made.accepted, '/', made.drafted, " in ", made.draft_seconds,
-                                                    '+', made.verify_seconds, " s");
+    outcome happened;
+    happened.decided_on = some_observation(from, declared);
+    happened.drafted = some_count(from, 6);
+    happened.accepted = from.below(happened.drafted + 1);
+    happened.draft_seconds = 0.01 * static_cast<double>(from.below(10));
+    happened.verify_seconds = 0.1 * static_cast<double>(from.below(10));
+    const std::string text = augur::detail::message(' ', happened.accepted, '/', happened.drafted, " in ",
+                                                    happened.draft_seconds, '+', happened.verify_seconds, " s");
     from.note([&] { return "learned" + text; });
     past += text;
-    return made;
+    return happened;
 }
 
 /// What a policy answers, its tree as it is then.
@@ -115,17 +115,17 @@ struct kept_plan {
 template <SpeculationPolicy Policy>
 kept_plan plan_of(const Policy& policy, const observation& seen) {
     const draft_plan answered = policy::answer(policy, seen, seen.drafted);
-    kept_plan made{.has_tree = answered.tree != nullptr,
+    kept_plan kept{.has_tree = answered.tree != nullptr,
                    .grows = answered.grow != nullptr,
                    .look = Plans<Policy> ? answered.look : 0};
-    if (made.has_tree) made.tree = *answered.tree;
-    made.length = made.has_tree ? made.tree.depth() : answered.length;
-    return made;
+    if (kept.has_tree) kept.tree = *answered.tree;
+    kept.length = kept.has_tree ? kept.tree.depth() : answered.length;
+    return kept;
 }
 inline std::string described_plan(const kept_plan& plan) {
-    std::string made = plan.has_tree ? "parents " + describe(plan.tree.parents()) : std::to_string(plan.length);
-    if (plan.grows) made += ", growing";
-    return plan.look > 0 ? made + augur::detail::message(" (look ", plan.look, ')') : made;
+    std::string text = plan.has_tree ? "parents " + describe(plan.tree.parents()) : std::to_string(plan.length);
+    if (plan.grows) text += ", growing";
+    return plan.look > 0 ? text + augur::detail::message(" (look ", plan.look, ')') : text;
 }
 inline bool is_empty(const kept_plan& plan) {
     return plan.length == 0;

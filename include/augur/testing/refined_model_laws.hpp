@@ -155,9 +155,9 @@ class refined_model_law_cases : public model_inputs<M> {
                 append(expected, last_of(fresh(own.text_of(node)), 1));
             where += (i == 0 ? ": " : "; ") + own.described() + augur::detail::message(", ", rows, " rows");
         }
-        std::vector<model::pass_rows<M>> made(members);
-        model::run<M>(model_, passes, made);
-        for (const auto& rows : made) append(got, copy_of(rows));
+        std::vector<model::pass_rows<M>> results(members);
+        model::run<M>(model_, passes, results);
+        for (const auto& rows : results) append(got, copy_of(rows));
         for (std::size_t i = 0; i < members; ++i) {
             const std::size_t length = drawn[i].before.size() + (chains[i] ? drawn[i].nodes.size() : 0);
             if (model_.length(sequences[i]) == length) continue;
@@ -194,8 +194,8 @@ class refined_model_law_cases : public model_inputs<M> {
             std::string found = refused(tokens, each.what, [&](sequence_t<M>& sequence) {
                 std::vector<asked> passes{{.sequence = &apart, .tokens = two}, each.second};
                 if (passes[1].sequence == &any) passes[1].sequence = &sequence;
-                std::vector<model::pass_rows<M>> made(2);
-                model::run<M>(model_, passes, made);
+                std::vector<model::pass_rows<M>> results(2);
+                model::run<M>(model_, passes, results);
             });
             if (!found.empty()) return found;
             if (model_.length(apart) == 0) continue;
@@ -231,12 +231,12 @@ class refined_model_law_cases : public model_inputs<M> {
         const auto expected = hidden_of(tokens);
         auto parts = model_.make_sequence();
         const auto part = std::span(tokens).first(first);
-        const auto made =
+        const auto states =
             copy_of(model::run<M>(model_, {.sequence = &parts, .tokens = part, .rows = rows, .states = true}));
         row_copies got = copy_of(model_.hidden(parts));
         const std::string where = augur::detail::message("states of ", describe(tokens), " in a pass of the first ",
                                                          first, " with ", rows, " rows");
-        std::string found = wrong(last_of(fresh(part), rows), made, where, ", its rows");
+        std::string found = wrong(last_of(fresh(part), rows), states, where, ", its rows");
         if (!found.empty()) return found;
         model_.extend(parts, std::span(tokens).subspan(first));
         append(got, copy_of(model_.hidden(parts)));
@@ -248,7 +248,7 @@ class refined_model_law_cases : public model_inputs<M> {
         const std::size_t nodes = drawn.nodes.size(), rows = from.below(nodes + 1);
         auto sequence = model_.make_sequence();
         model_.extend(sequence, drawn.before);
-        const auto made = copy_of(model::run<M>(
+        const auto shown = copy_of(model::run<M>(
             model_,
             {.sequence = &sequence, .tokens = drawn.nodes, .parents = drawn.parents, .rows = rows, .states = true}));
         const auto got = copy_of(model_.hidden(sequence));
@@ -259,7 +259,7 @@ class refined_model_law_cases : public model_inputs<M> {
             if (i >= nodes - rows) append(expected, last_of(fresh(text), 1));
         }
         const std::string where = augur::detail::message(drawn.described(), ", with states and ", rows, " rows");
-        std::string found = wrong(expected, made, where);
+        std::string found = wrong(expected, shown, where);
         return found.empty() ? wrong(states, got, where, ", its states") : found;
     }
 

@@ -61,11 +61,11 @@ class pass_mock : public function_model {
 
     scattered_scores run(std::span<const pass_type> asked) const {
         check(asked);
-        std::vector<results> made;
-        for (const pass_type& each : asked) made.push_back(results_of(each));
+        std::vector<results> all;
+        for (const pass_type& each : asked) all.push_back(results_of(each));
         std::vector<const float*> places;
         for (std::size_t i = 0; i < asked.size(); ++i) {
-            commit(asked[i], std::move(made[i]));
+            commit(asked[i], std::move(all[i]));
             const std::vector<float>& rows = asked[i].sequence->rows;
             for (std::size_t at = 0; at < rows.size(); at += vocabulary_size()) places.push_back(rows.data() + at);
         }
@@ -113,24 +113,24 @@ class pass_mock : public function_model {
 
     results results_of(const pass_type& asked) const {
         const std::size_t size = vocabulary_size(), to = asked.to_layer == all_layers ? layer_count_ : asked.to_layer;
-        results made;
+        results result;
         if (asked.from_layer > 0) {
-            made.states = asked.sequence->waiting;
-            run_layers(made.states, to - asked.from_layer);
+            result.states = asked.sequence->waiting;
+            run_layers(result.states, to - asked.from_layer);
         } else {
             const bool every = asked.states || asked.to_layer != all_layers;
-            made.states = rows_after(asked, every ? asked.tokens.size() : asked.wanted());
-            run_layers(made.states, layer_count_ * (size - 1) + to);
+            result.states = rows_after(asked, every ? asked.tokens.size() : asked.wanted());
+            run_layers(result.states, layer_count_ * (size - 1) + to);
         }
         if (asked.to_layer != all_layers) {
-            if (asked.from_layer == 0) made.waiting = asked.sequence->waiting;
-            made.waiting.insert(made.waiting.end(), made.states.begin(), made.states.end());
-            return made;
+            if (asked.from_layer == 0) result.waiting = asked.sequence->waiting;
+            result.waiting.insert(result.waiting.end(), result.states.begin(), result.states.end());
+            return result;
         }
-        const auto wanted = static_cast<std::ptrdiff_t>(asked.wanted(made.states.size() / size) * size);
-        made.rows.assign(made.states.end() - wanted, made.states.end());
-        if (!asked.states) made.states = made.rows;
-        return made;
+        const auto wanted = static_cast<std::ptrdiff_t>(asked.wanted(result.states.size() / size) * size);
+        result.rows.assign(result.states.end() - wanted, result.states.end());
+        if (!asked.states) result.states = result.rows;
+        return result;
     }
 
     /// Of the last `count` tokens.
@@ -152,11 +152,11 @@ class pass_mock : public function_model {
         return asked.parents.empty() ? node - 1 : asked.parents[static_cast<std::size_t>(node)];
     }
 
-    static void commit(const pass_type& asked, results made) {
+    static void commit(const pass_type& asked, results result) {
         sequence_type& sequence = *asked.sequence;
-        sequence.rows = std::move(made.rows);
-        sequence.states = std::move(made.states);
-        sequence.waiting = std::move(made.waiting);
+        sequence.rows = std::move(result.rows);
+        sequence.states = std::move(result.states);
+        sequence.waiting = std::move(result.waiting);
         if (asked.to_layer != all_layers) sequence.split = asked.to_layer;
         sequence.nodes.clear();
         sequence.parents.assign(asked.parents.begin(), asked.parents.end());

@@ -29,9 +29,9 @@ namespace augur::testing {
 /// The distribution of the texts cut as `cut(tokens)` says.
 template <class Cut>
 text_distribution cut_text_distribution(const text_distribution& of, const Cut& cut) {
-    text_distribution made{.probability = {}, .paths = of.paths};
-    for (const auto& [tokens, probability] : of.probability) made.probability[cut(tokens)] += probability;
-    return made;
+    text_distribution law{.probability = {}, .paths = of.paths};
+    for (const auto& [tokens, probability] : of.probability) law.probability[cut(tokens)] += probability;
+    return law;
 }
 
 /// Texts of its tokens cannot all be enumerated.
@@ -133,10 +133,10 @@ class scheme_law_cases {
         stage_statistics seen;
         std::size_t plain_rounds = 0;
         at.each_step([&](const auto& record) {
-            const auto& made = record.committed;
+            const auto& committed = record.committed;
             seen.add(record.proposed.size(),
-                     static_cast<std::size_t>(
-                         std::count_if(made.begin(), made.end(), [](auto& t) { return t.from == origin::accepted; })));
+                     static_cast<std::size_t>(std::count_if(committed.begin(), committed.end(),
+                                                            [](auto& t) { return t.from == origin::accepted; })));
             plain_rounds += record.proposed.empty() ? 1 : 0;
         });
         const statistics& counts = at.s.counts;
@@ -229,13 +229,13 @@ class scheme_law_cases {
     std::size_t vocabulary() const { return scheme_.target().vocabulary_size(); }
 
     std::vector<token> some_prompt(choices& from) const {
-        auto made = from.tokens(1, 4, vocabulary());
+        auto prompt = from.tokens(1, 4, vocabulary());
         if (is_wide(scheme_)) {
             const auto places = far_places(vocabulary());
-            for (token& t : made) t = places[static_cast<std::size_t>(t) % places.size()];
+            for (token& t : prompt) t = places[static_cast<std::size_t>(t) % places.size()];
         }
-        from.note([&] { return "prompt " + describe(made); });
-        return made;
+        from.note([&] { return "prompt " + describe(prompt); });
+        return prompt;
     }
     static std::string unequal(const text_distribution& expected, const text_distribution& got, const std::string& at,
                                double tolerance) {

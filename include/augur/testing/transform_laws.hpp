@@ -84,10 +84,10 @@ class transform_law_cases {
     }
 
     prefix some_prefix(choices& from) const {
-        prefix made(from.tokens(1, 4, vocabulary_));
-        for (token t : from.tokens(0, 4, vocabulary_)) made.push(t);
-        from.note([&] { return "prefix " + describe(made.tokens()); });
-        return made;
+        prefix before(from.tokens(1, 4, vocabulary_));
+        for (token t : from.tokens(0, 4, vocabulary_)) before.push(t);
+        from.note([&] { return "prefix " + describe(before.tokens()); });
+        return before;
     }
 
     template <class... What>

@@ -43,9 +43,9 @@ struct tree_round {
     std::size_t length() const { return shape.depth() + 1; }
 
     std::vector<float> row(const function_model& model, std::span<const token> before) const {
-        std::vector<float> made(model.vocabulary_size());
-        model.fill_row(before, made);
-        return made;
+        std::vector<float> logits(model.vocabulary_size());
+        model.fill_row(before, logits);
+        return logits;
     }
 
     /// What the draft draws. A node for which its siblings leave nothing is left out, with what is beneath it.
@@ -56,25 +56,25 @@ struct tree_round {
         prefix before(prompt);
         draft::context context(before, transform, chooser, policy::fixed_length{}, {.prefix_length = before.size()},
                                length());
-        proposal<typename TokenSelector::draft_distribution_type> made;
+        proposal<typename TokenSelector::draft_distribution_type> proposed;
         std::vector<std::optional<std::int32_t>> numbers;
         for (std::size_t node = 0; node < shape.size(); ++node) {
             const std::int32_t planned = shape.parents()[node];
             const auto parent =
                 planned == after_prefix ? std::optional(planned) : numbers[static_cast<std::size_t>(planned)];
-            const std::size_t size = made.size();
+            const std::size_t size = proposed.size();
             if (parent) {
-                const draft::at_node path(context, made, *parent);
-                add(token_selector, context, made, *parent);
+                const draft::at_node path(context, proposed, *parent);
+                add(token_selector, context, proposed, *parent);
             }
-            numbers.push_back(made.size() > size ? std::optional(static_cast<std::int32_t>(size)) : std::nullopt);
+            numbers.push_back(proposed.size() > size ? std::optional(static_cast<std::int32_t>(size)) : std::nullopt);
         }
-        return made;
+        return proposed;
     }
 
     /// The target's rows after the prompt and after the path to each node.
     row_copies rows(const ChainProposal auto& proposed) const {
-        row_copies made{row(target, prompt)};
+        row_copies copies{row(target, prompt)};
         for (std::size_t node = 0; node < proposed.size(); ++node) {
             std::vector<token> path;
             for (auto at = static_cast<std::int32_t>(node); at != after_prefix;
@@ -82,9 +82,9 @@ struct tree_round {
                 path.insert(path.begin(), proposed.tokens()[static_cast<std::size_t>(at)]);
             }
             path.insert(path.begin(), prompt.begin(), prompt.end());
-            made.push_back(row(target, path));
+            copies.push_back(row(target, path));
         }
-        return made;
+        return copies;
     }
 
     /// The accepted path, the token that follows, and what `criterion` then draws from the target. `storage`: of the
@@ -97,10 +97,10 @@ struct tree_round {
         prefix before(prompt);
         verdict decided;
         accept::walk(criterion, proposed, rows(proposed), transform, before, chooser, 0, storage, decided);
-        std::vector<token> made;
-        for (std::size_t i = 0; i < decided.accepted; ++i) made.push_back(proposed.tokens()[decided.node(i)]);
-        if (!decided.invalid_row()) made.push_back(decided.next);
-        return decided.invalid_row() ? made : continued(criterion, made, chooser);
+        std::vector<token> tokens;
+        for (std::size_t i = 0; i < decided.accepted; ++i) tokens.push_back(proposed.tokens()[decided.node(i)]);
+        if (!decided.invalid_row()) tokens.push_back(decided.next);
+        return decided.invalid_row() ? tokens : continued(criterion, tokens, chooser);
     }
     template <class Criterion, class TokenSelector>
     std::vector<token> text(const Criterion& criterion, const TokenSelector& token_selector,
@@ -111,26 +111,26 @@ struct tree_round {
 
     /// The same without a draft.
     template <class Criterion>
-    std::vector<token> continued(const Criterion& criterion, std::vector<token> made, law_chooser chooser) const {
+    std::vector<token> continued(const Criterion& criterion, std::vector<token> tokens, law_chooser chooser) const {
         const transform::pipeline transform(sampling, target.vocabulary_size());
         prefix before(prompt);
-        for (const token t : made) before.push(t);
+        for (const token t : tokens) before.push(t);
         distribution next;
-        while (made.size() < length()) {
+        while (tokens.size() < length()) {
             transform.apply(row(target, before.tokens()), before, next);
             if (next.empty()) break;
             position_draws draws(chooser, before.size(), 1);
-            made.push_back(criterion.draw(next, draws));
-            before.push(made.back());
+            tokens.push_back(criterion.draw(next, draws));
+            before.push(tokens.back());
         }
-        return made;
+        return tokens;
     }
 
     /// The token of a text that the target excludes, if there is one.
-    std::optional<token> impossible(const std::vector<token>& made) const {
+    std::optional<token> impossible(const std::vector<token>& tokens) const {
         const transform::pipeline transform(sampling, target.vocabulary_size());
         prefix before(prompt);
-        for (const token t : made) {
+        for (const token t : tokens) {
             if (!(transform(row(target, before.tokens()), before).probability(t) > 0)) return t;
             before.push(t);
         }
@@ -139,18 +139,18 @@ struct tree_round {
 
  private:
     template <class TokenSelector>
-    void add(const TokenSelector& token_selector, auto& context, auto& made, std::int32_t parent) const {
+    void add(const TokenSelector& token_selector, auto& context, auto& proposed, std::int32_t parent) const {
         std::size_t sibling = 0;
-        for (std::size_t node = 0; node < made.size(); ++node) sibling += made.parent(node) == parent ? 1 : 0;
+        for (std::size_t node = 0; node < proposed.size(); ++node) sibling += proposed.parent(node) == parent ? 1 : 0;
         const auto logits = row(draft, context.prefix().tokens());
         distribution spare;
         if constexpr (std::same_as<TokenSelector, draft::sampled>) {
             if (replacement) {
-                draft::draw_next(draft::sampled_with_replacement{}, logits, context, made, spare, parent, sibling);
+                draft::draw_next(draft::sampled_with_replacement{}, logits, context, proposed, spare, parent, sibling);
                 return;
             }
         }
-        draft::draw_next(token_selector, logits, context, made, spare, parent, sibling);
+        draft::draw_next(token_selector, logits, context, proposed, spare, parent, sibling);
     }
 };
 

@@ -34,10 +34,10 @@ class wide_criterion_cases {
 
     /// Those in which each place is drafted, where it is possible and where it is not.
     static std::vector<std::size_t> kinds_of_places() {
-        std::vector<std::size_t> made{0, 1, 3};
+        std::vector<std::size_t> places{0, 1, 3};
         for (std::size_t i = 0; judges_trees && i < wide_inputs::windows; i += 2)
-            made.push_back(wide_inputs::chains + i);
-        return made;
+            places.push_back(wide_inputs::chains + i);
+        return places;
     }
 
     /// `greedy`: the settings that it takes are.
@@ -73,12 +73,12 @@ class wide_criterion_cases {
     static constexpr bool drawn = std::is_same_v<DraftDistribution, distribution>;
 
     wide_round some_round(choices& from) const {
-        wide_round made = wide_inputs::some_round(from, kinds, drawn, promises_text<guarantee>);
-        if (!std::is_same_v<DraftDistribution, point_mass>) made.raced = false;
+        wide_round round = wide_inputs::some_round(from, kinds, drawn, promises_text<guarantee>);
+        if (!std::is_same_v<DraftDistribution, point_mass>) round.raced = false;
         if constexpr (drawn && draft::with_replacement<typename augur::detail::token_selector_for<Criterion>::type>) {
-            made.replacement = true;
+            round.replacement = true;
         }
-        return made;
+        return round;
     }
 
     static std::string said(const wide_round& round, const std::string& found) {

@@ -55,10 +55,10 @@ struct wide_round {
 
     /// The branches of choices to take; none: all.
     std::vector<std::size_t> followed() const {
-        std::vector<std::size_t> made;
-        if (!few_are_followed) return made;
-        for (const sparse_row::entry& each : first.entries) made.push_back(static_cast<std::size_t>(each.id));
-        return made;
+        std::vector<std::size_t> places;
+        if (!few_are_followed) return places;
+        for (const sparse_row::entry& each : first.entries) places.push_back(static_cast<std::size_t>(each.id));
+        return places;
     }
 
     std::string described() const {
@@ -121,23 +121,23 @@ struct wide_draft {
 
     /// Of the children of a node.
     std::vector<token> siblings(std::int32_t parent) const {
-        std::vector<token> made;
+        std::vector<token> ids;
         for (std::size_t i = 0; i < tokens.size(); ++i) {
-            if (parents[i] == parent) made.push_back(tokens[i]);
+            if (parents[i] == parent) ids.push_back(tokens[i]);
         }
-        return made;
+        return ids;
     }
 
     template <class DraftDistribution>
-    void propose(std::size_t vocabulary, proposal<DraftDistribution>& made) const {
-        made.clear();
+    void propose(std::size_t vocabulary, proposal<DraftDistribution>& proposed) const {
+        proposed.clear();
         for (std::size_t i = 0; i < tokens.size(); ++i) {
             if constexpr (std::is_same_v<DraftDistribution, point_mass>) {
-                made.push(tokens[i], parents[i]);
+                proposed.push(tokens[i], parents[i]);
             } else {
-                DraftDistribution& row = made.next_row();
+                DraftDistribution& row = proposed.next_row();
                 rows[i].fill(row, vocabulary);
-                made.complete(tokens[i], parents[i]);
+                proposed.complete(tokens[i], parents[i]);
             }
         }
     }
@@ -176,98 +176,98 @@ class wide_inputs {
     /// `kinds`: how many there are. `can_replace`: siblings that are drawn can be the same token. `races`: rows are
     /// raced, which so many tokens cannot be.
     static wide_round some_round(choices& from, std::size_t kinds, bool can_replace, bool races) {
-        wide_round made;
-        made.vocabulary = wide_vocabularies[from.below(wide_vocabularies.size())];
+        wide_round round;
+        round.vocabulary = wide_vocabularies[from.below(wide_vocabularies.size())];
         const std::size_t kind = from.below(kinds);
-        const auto places = far_places(made.vocabulary);
+        const auto places = far_places(round.vocabulary);
         for (std::size_t i = 0; i < 2; ++i) {
-            made.after.push_back(some_weights(
+            round.after.push_back(some_weights(
                 from, kind < 2 ? every_other(places, i + kind) : some_places(places, from.below(places.size()), 3)));
         }
         if (kind < chains) {
-            chain(from, made, kind, places, races);
+            chain(from, round, kind, places, races);
         } else {
-            siblings(from, made, kind - chains, places);
-            made.replacement = can_replace && from.below(2) == 1;
+            siblings(from, round, kind - chains, places);
+            round.replacement = can_replace && from.below(2) == 1;
         }
-        from.note([&] { return made.described(); });
-        return made;
+        from.note([&] { return round.described(); });
+        return round;
     }
 
  private:
     /// Tokens are drafted in turn too often and not often enough, now and then those that the other excludes.
-    static void weigh(choices& from, wide_round& made, std::span<const token> tokens, std::size_t parity) {
+    static void weigh(choices& from, wide_round& round, std::span<const token> tokens, std::size_t parity) {
         for (std::size_t i = 0; i < tokens.size(); ++i) {
             const std::size_t rare = from.below(8);
             const float few = rare == 6 ? 0x1p-6f : static_cast<float>(from.between(1, 2));
             const float less = rare == 7 ? 0.0f : few;
             const float more = static_cast<float>(from.between(3, 4));
             const bool over = (i + parity) % 2 == 0;
-            made.first.entries.push_back({tokens[i], over ? less : more});
-            made.drafted.entries.push_back({tokens[i], over ? more : less});
+            round.first.entries.push_back({tokens[i], over ? less : more});
+            round.drafted.entries.push_back({tokens[i], over ? more : less});
         }
     }
     static std::vector<token> every_other(std::span<const token> places, std::size_t parity) {
-        std::vector<token> made;
-        for (std::size_t i = parity % 2; i < places.size(); i += 2) made.push_back(places[i]);
-        return made;
+        std::vector<token> picked;
+        for (std::size_t i = parity % 2; i < places.size(); i += 2) picked.push_back(places[i]);
+        return picked;
     }
     /// The places and others, `count` together: more than a short list holds.
     static std::vector<token> many(std::size_t vocabulary, std::span<const token> places, std::size_t count) {
-        std::vector<token> made(places.begin(), places.end());
+        std::vector<token> picked(places.begin(), places.end());
         count = std::min(count, vocabulary);
-        for (std::size_t i = 0; made.size() < count; ++i) {
+        for (std::size_t i = 0; picked.size() < count; ++i) {
             const auto t =
                 static_cast<token>(i * (vocabulary / count) % vocabulary + i * (vocabulary / count) / vocabulary);
-            if (std::find(made.begin(), made.end(), t) == made.end()) made.push_back(t);
+            if (std::find(picked.begin(), picked.end(), t) == picked.end()) picked.push_back(t);
         }
-        std::sort(made.begin(), made.end());
-        return made;
+        std::sort(picked.begin(), picked.end());
+        return picked;
     }
 
-    static void chain(choices& from, wide_round& made, std::size_t kind, std::span<const token> places, bool races) {
+    static void chain(choices& from, wide_round& round, std::size_t kind, std::span<const token> places, bool races) {
         const auto window = some_places(places, from.below(places.size()), 3);
-        const bool few = made.vocabulary > 1000;
-        if (kind < 2) return weigh(from, made, places, kind);
-        if (kind < 4 && !few && !races) return weigh(from, made, many(made.vocabulary, places, 128), kind);
+        const bool few = round.vocabulary > 1000;
+        if (kind < 2) return weigh(from, round, places, kind);
+        if (kind < 4 && !few && !races) return weigh(from, round, many(round.vocabulary, places, 128), kind);
         if (kind == 2) {
-            made.first = some_weights(from, many(made.vocabulary, places, races ? 40 : 48));
-            made.drafted = some_weights(from, window);
+            round.first = some_weights(from, many(round.vocabulary, places, races ? 40 : 48));
+            round.drafted = some_weights(from, window);
         } else if (kind == 3) {
-            made.first = some_weights(from, window);
-            made.drafted = some_weights(from, many(made.vocabulary, places, races ? 40 : 48));
+            round.first = some_weights(from, window);
+            round.drafted = some_weights(from, many(round.vocabulary, places, races ? 40 : 48));
         } else if (kind == 4) {  // all tokens have some weight, unless that is too many to race
-            made.first = some_weights(from, places);
-            made.drafted = some_weights(from, window);
-            made.few_are_followed = !races;
-            if (!races) made.first.others = 0x1p-6f;
+            round.first = some_weights(from, places);
+            round.drafted = some_weights(from, window);
+            round.few_are_followed = !races;
+            if (!races) round.first.others = 0x1p-6f;
         } else if (kind == 5) {
-            made.raced = true;
-            weigh(from, made, window, 1);
+            round.raced = true;
+            weigh(from, round, window, 1);
         } else {
-            made.parents = {after_prefix, 0};
-            levels(from, made, some_places(places, 2 * (kind - 6), 3), kind);
+            round.parents = {after_prefix, 0};
+            levels(from, round, some_places(places, 2 * (kind - 6), 3), kind);
         }
     }
 
     /// Two siblings of five tokens, so that each is once drafted too often and once not; three of four; a tree of two
     /// levels.
-    static void siblings(choices& from, wide_round& made, std::size_t kind, std::span<const token> places) {
-        made.parents = {after_prefix, after_prefix};
-        if (kind < windows) return weigh(from, made, some_places(places, 2 * kind, 5), kind);
+    static void siblings(choices& from, wide_round& round, std::size_t kind, std::span<const token> places) {
+        round.parents = {after_prefix, after_prefix};
+        if (kind < windows) return weigh(from, round, some_places(places, 2 * kind, 5), kind);
         kind -= windows;
         if (kind < windows / 2) {
-            made.parents = {after_prefix, after_prefix, after_prefix};
-            return weigh(from, made, some_places(places, 4 * kind, 4), kind);
+            round.parents = {after_prefix, after_prefix, after_prefix};
+            return weigh(from, round, some_places(places, 4 * kind, 4), kind);
         }
-        made.parents = {after_prefix, after_prefix, 0, 1};
-        levels(from, made, some_places(places, 2 * kind, 2), kind);
+        round.parents = {after_prefix, after_prefix, 0, 1};
+        levels(from, round, some_places(places, 2 * kind, 2), kind);
     }
 
     /// Where more than one token is drafted the target can give it at each place.
-    static void levels(choices& from, wide_round& made, std::span<const token> tokens, std::size_t parity) {
-        weigh(from, made, tokens, parity);
-        for (sparse_row& row : made.after) row = some_weights(from, tokens);
+    static void levels(choices& from, wide_round& round, std::span<const token> tokens, std::size_t parity) {
+        weigh(from, round, tokens, parity);
+        for (sparse_row& row : round.after) row = some_weights(from, tokens);
     }
 };
 

@@ -29,25 +29,25 @@ inline constexpr std::array<std::size_t, 4> wide_vocabularies{100, 300, 33'000, 
 /// or to 16 bits; those of them that the vocabulary has.
 inline std::vector<token> far_places(std::size_t vocabulary) {
     const std::size_t last = vocabulary - 1;
-    std::vector<token> made;
+    std::vector<token> places;
     for (const std::size_t each :
          {std::size_t{0}, std::size_t{40}, std::size_t{63}, std::size_t{64}, std::size_t{127}, std::size_t{128},
           std::size_t{255}, std::size_t{256}, std::size_t{32'767}, std::size_t{32'768}, std::size_t{65'535},
           std::size_t{65'536}, last, last % 256, last % 65'536}) {
-        if (each < vocabulary) made.push_back(static_cast<token>(each));
+        if (each < vocabulary) places.push_back(static_cast<token>(each));
     }
-    std::sort(made.begin(), made.end());
-    made.erase(std::unique(made.begin(), made.end()), made.end());
-    return made;
+    std::sort(places.begin(), places.end());
+    places.erase(std::unique(places.begin(), places.end()), places.end());
+    return places;
 }
 
 /// So many places in their order, from one on, the first again after the last: windows of neighbours.
 inline std::vector<token> some_places(std::span<const token> places, std::size_t first, std::size_t count) {
-    std::vector<token> made;
+    std::vector<token> tokens;
     for (std::size_t i = 0; i < std::min(count, places.size()); ++i)
-        made.push_back(places[(first + i) % places.size()]);
-    std::sort(made.begin(), made.end());
-    return made;
+        tokens.push_back(places[(first + i) % places.size()]);
+    std::sort(tokens.begin(), tokens.end());
+    return tokens;
 }
 
 /// A row of a wide vocabulary: tokens with their weights, ascending, and one weight for each of all the others. Weights
@@ -80,11 +80,11 @@ struct sparse_row {
         return others > 0 || std::any_of(entries.begin(), entries.end(), [](const entry& e) { return e.weight > 0; });
     }
     sparse_row without(std::span<const token> some) const {
-        sparse_row made = *this;
-        for (entry& each : made.entries) {
+        sparse_row rest = *this;
+        for (entry& each : rest.entries) {
             if (std::find(some.begin(), some.end(), each.id) != some.end()) each.weight = 0;
         }
-        return made;
+        return rest;
     }
 
     /// Cost: that of the few, unless the others have weight.
@@ -123,16 +123,16 @@ struct sparse_row {
 
 /// Weights 1 to 4 of these tokens, all different from 0.
 inline sparse_row some_weights(choices& from, std::span<const token> tokens) {
-    sparse_row made;
-    for (const token t : tokens) made.entries.push_back({t, static_cast<float>(from.between(1, 4))});
-    return made;
+    sparse_row row;
+    for (const token t : tokens) row.entries.push_back({t, static_cast<float>(from.between(1, 4))});
+    return row;
 }
 
 /// The numbers below `count`, or every so manyth of them.
 inline std::vector<std::size_t> every_kind(std::size_t count, std::size_t step = 1) {
-    std::vector<std::size_t> made;
-    for (std::size_t i = 0; i < count; i += step) made.push_back(i);
-    return made;
+    std::vector<std::size_t> kinds;
+    for (std::size_t i = 0; i < count; i += step) kinds.push_back(i);
+    return kinds;
 }
 
 /// Checks a law on wide inputs: of each of these kinds, at each of the vocabularies that `tries` allows.

@@ -108,29 +108,29 @@ class attending_head : public with_exit<Base, attending_options> {
     /// Logits of the classes, a column for each asked position of a text; where no texts are given, for each of
     /// `states`, as the only position of its text.
     pass forward(const batch_type& states, const asked_rows& asked = {}) const {
-        pass made;
+        pass activations;
         std::vector<attending_row> rows;
         std::vector<std::size_t> positions;
         const batch_type all =
             asked.sequences.empty() ? alone(states, rows, positions) : together(asked, rows, positions);
-        made.attention = attention_.forward(values(), all, positions, rows);
+        activations.attention = attention_.forward(values(), all, positions, rows);
         batch_type layer_inputs(detail::index(layer_.layer_input_size()), detail::index(rows.size()));
-        layer_inputs.topRows(made.attention.attended.rows()) = made.attention.attended;
+        layer_inputs.topRows(activations.attention.attended.rows()) = activations.attention.attended;
         for (std::size_t i = 0; i < rows.size(); ++i) {
             layer_inputs.col(detail::index(i)).tail(all.rows()) = all.col(detail::index(rows[i].own));
         }
-        made.layer = layer_.forward(values(), layer_inputs);
-        static_cast<typename exit_type::pass&>(made) = exit().forward(made.layer.state);
-        return made;
+        activations.layer = layer_.forward(values(), layer_inputs);
+        static_cast<typename exit_type::pass&>(activations) = exit().forward(activations.layer.state);
+        return activations;
     }
 
     /// The gradient of a loss by each parameter, given that by each logit.
-    parameter_vector backward(const pass& made, const batch_type& grad_logits) const {
+    parameter_vector backward(const pass& activations, const batch_type& grad_logits) const {
         parameter_vector gradient = parameter_vector::Zero(values().size());
         batch_type grad_state, grad_attended;
-        gradient.head(exit().values().size()) = exit().backward(made, grad_logits, &grad_state);
-        layer_.backward(values(), made.layer, grad_state, gradient, &grad_attended);
-        attention_.backward(values(), made.attention, grad_attended, gradient);
+        gradient.head(exit().values().size()) = exit().backward(activations, grad_logits, &grad_state);
+        layer_.backward(values(), activations.layer, grad_state, gradient, &grad_attended);
+        attention_.backward(values(), activations.attention, grad_attended, gradient);
         return gradient;
     }
 
@@ -138,8 +138,8 @@ class attending_head : public with_exit<Base, attending_options> {
     using base_type::exit;
 
     static std::uint64_t next_number() {
-        static std::atomic<std::uint64_t> made{0};
-        return ++made;
+        static std::atomic<std::uint64_t> last{0};
+        return ++last;
     }
 
     batch_type alone(const batch_type& states, std::vector<attending_row>& rows,

@@ -99,8 +99,8 @@ class draft_attention {
     /// `states`: of all texts, a column each; `positions` of each in its text.
     pass forward(const parameter_vector& values, const batch_type& states, std::span<const std::size_t> positions,
                  std::span<const attending_row> rows) const {
-        pass made;
-        made.rows.assign(rows.begin(), rows.end());
+        pass activations;
+        activations.rows.assign(rows.begin(), rows.end());
         batch_type in = normalised_of(states);
         batch_type own(in.rows(), detail::index(rows.size()));
         std::vector<std::size_t> at;
@@ -108,52 +108,53 @@ class draft_attention {
             own.col(detail::index(i)) = in.col(detail::index(rows[i].own));
             at.push_back(positions[rows[i].own]);
         }
-        made.queries = query_.forward(values, std::move(own), made.query);
-        turn(made.queries, at, 1);
-        made.keys = key_.forward(values, in, made.key);
-        turn(made.keys, positions, 1);
-        made.values = value_.forward(values, std::move(in), made.value);
-        made.attended.resize(made.queries.rows(), made.queries.cols());
-        made.weights.resize(rows.size());
+        activations.queries = query_.forward(values, std::move(own), activations.query);
+        turn(activations.queries, at, 1);
+        activations.keys = key_.forward(values, in, activations.key);
+        turn(activations.keys, positions, 1);
+        activations.values = value_.forward(values, std::move(in), activations.value);
+        activations.attended.resize(activations.queries.rows(), activations.queries.cols());
+        activations.weights.resize(rows.size());
         for (std::size_t i = 0; i < rows.size(); ++i) {
             const auto first = detail::index(rows[i].first), count = detail::index(rows[i].own) - first + 1;
-            attend(made.queries.col(detail::index(i)), made.keys.middleCols(first, count),
-                   made.values.middleCols(first, count), made.attended.col(detail::index(i)), made.weights[i]);
+            attend(activations.queries.col(detail::index(i)), activations.keys.middleCols(first, count),
+                   activations.values.middleCols(first, count), activations.attended.col(detail::index(i)),
+                   activations.weights[i]);
         }
-        return made;
+        return activations;
     }
 
     /// Writes the gradient of a loss by the updates, given that by what each row attended to.
-    void backward(const parameter_vector& values, const pass& made, const batch_type& grad_attended,
+    void backward(const parameter_vector& values, const pass& activations, const batch_type& grad_attended,
                   parameter_vector& gradient) const {
-        batch_type grad_query = batch_type::Zero(made.queries.rows(), made.queries.cols());
-        batch_type grad_key = batch_type::Zero(made.keys.rows(), made.keys.cols());
-        batch_type grad_value = batch_type::Zero(made.values.rows(), made.values.cols());
-        std::vector<std::size_t> at, positions(static_cast<std::size_t>(made.keys.cols()));
-        for (std::size_t i = 0; i < made.rows.size(); ++i) {
-            const auto first = detail::index(made.rows[i].first), row = detail::index(i);
-            const batch_type& weights = made.weights[i];
-            at.push_back(made.rows[i].own - made.rows[i].first);
-            for (std::size_t k = 0; k <= at.back(); ++k) positions[made.rows[i].first + k] = k;
+        batch_type grad_query = batch_type::Zero(activations.queries.rows(), activations.queries.cols());
+        batch_type grad_key = batch_type::Zero(activations.keys.rows(), activations.keys.cols());
+        batch_type grad_value = batch_type::Zero(activations.values.rows(), activations.values.cols());
+        std::vector<std::size_t> at, positions(static_cast<std::size_t>(activations.keys.cols()));
+        for (std::size_t i = 0; i < activations.rows.size(); ++i) {
+            const auto first = detail::index(activations.rows[i].first), row = detail::index(i);
+            const batch_type& weights = activations.weights[i];
+            at.push_back(activations.rows[i].own - activations.rows[i].first);
+            for (std::size_t k = 0; k <= at.back(); ++k) positions[activations.rows[i].first + k] = k;
             for (std::size_t head = 0; head < heads(); ++head) {
                 const auto q = detail::index(head * head_size_), size = detail::index(head_size_);
                 const auto k = detail::index(key_head(head) * head_size_);
                 const auto weight = weights.col(detail::index(head));
                 const auto by = grad_attended.col(row).segment(q, size);
-                parameter_vector grad_score = made.values.block(k, first, size, weight.size()).transpose() * by;
+                parameter_vector grad_score = activations.values.block(k, first, size, weight.size()).transpose() * by;
                 grad_value.block(k, first, size, weight.size()).noalias() += by * weight.transpose();
                 grad_score = scale() * weight.array() * (grad_score.array() - weight.dot(grad_score));
                 grad_query.col(row).segment(q, size).noalias() +=
-                    made.keys.block(k, first, size, weight.size()) * grad_score;
+                    activations.keys.block(k, first, size, weight.size()) * grad_score;
                 grad_key.block(k, first, size, weight.size()).noalias() +=
-                    made.queries.col(row).segment(q, size) * grad_score.transpose();
+                    activations.queries.col(row).segment(q, size) * grad_score.transpose();
             }
         }
         turn(grad_query, at, -1);
         turn(grad_key, positions, -1);
-        query_.back(values, made.query, grad_query, gradient);
-        key_.back(values, made.key, grad_key, gradient);
-        value_.back(values, made.value, grad_value, gradient);
+        query_.back(values, activations.query, grad_query, gradient);
+        key_.back(values, activations.key, grad_key, gradient);
+        value_.back(values, activations.value, grad_value, gradient);
     }
 
     std::size_t length(const sequence& of) const { return of.states.size() / width(); }
@@ -181,10 +182,10 @@ class draft_attention {
         batch_type query = query_.forward(values, normalised_from(of, count - 1), unused), weights;
         const std::size_t at[] = {count - 1};
         turn(query, at, 1);
-        batch_type made(detail::index(attended() + width()), 1);
-        attend(query.col(0), of_keys(of.keys), of_keys(of.values), made.topRows(query.rows()).col(0), weights);
-        made.bottomRows(detail::index(width())) = states_from(of, count - 1);
-        return made;
+        batch_type inputs(detail::index(attended() + width()), 1);
+        attend(query.col(0), of_keys(of.keys), of_keys(of.values), inputs.topRows(query.rows()).col(0), weights);
+        inputs.bottomRows(detail::index(width())) = states_from(of, count - 1);
+        return inputs;
     }
 
  private:
@@ -193,9 +194,9 @@ class draft_attention {
     scalar scale() const { return static_cast<scalar>(1 / std::sqrt(static_cast<double>(head_size_))); }
 
     batch_type normalised_of(const batch_type& states) const {
-        batch_type made = state_norm<scalar>(states, norm_kind::rms, epsilon_).unit;
-        made.array().colwise() *= norm_weight_.array();
-        return made;
+        batch_type normalised = state_norm<scalar>(states, norm_kind::rms, epsilon_).unit;
+        normalised.array().colwise() *= norm_weight_.array();
+        return normalised;
     }
     batch_type states_from(const sequence& of, std::size_t first) const {
         const Eigen::Map<const columns<float>> all(of.states.data(), detail::index(width()), detail::index(length(of)));
@@ -224,9 +225,9 @@ class draft_attention {
     void write(const parameter_vector& values, sequence& of, std::size_t first) const {
         const batch_type in = normalised_from(of, first);
         const auto updated = [&](const projection& by, const std::vector<scalar>& fixed) {
-            batch_type made = of_keys(fixed).rightCols(in.cols());
-            made.noalias() += matrix_of(values, by.from_rank) * (matrix_of(values, by.to_rank) * in);
-            return made;
+            batch_type written = of_keys(fixed).rightCols(in.cols());
+            written.noalias() += matrix_of(values, by.from_rank) * (matrix_of(values, by.to_rank) * in);
+            return written;
         };
         batch_type keys = updated(key_, of.fixed_keys);
         std::vector<std::size_t> positions;

@@ -107,31 +107,32 @@ class draft_heads : public head_on_weight_matrix<Base> {
     /// Of states, a column each, by the heads asked: logits of the classes, a column each.
     pass forward(const batch_type& states, const asked_rows& asked) const {
         check(states, asked);
-        pass made;
-        made.out = states;
-        made.parts.resize(options_.heads);
-        for (std::size_t row = 0; row < asked.heads.size(); ++row) made.parts[asked.heads[row]].rows.push_back(row);
+        pass activations;
+        activations.out = states;
+        activations.parts.resize(options_.heads);
+        for (std::size_t row = 0; row < asked.heads.size(); ++row)
+            activations.parts[asked.heads[row]].rows.push_back(row);
         for (std::size_t head = 0; head < options_.heads; ++head) {
-            auto& part = made.parts[head];
+            auto& part = activations.parts[head];
             if (part.rows.empty()) continue;
             part.inputs = inputs_of(head, states, asked, part.rows);
             part.before = matrix_of(values_, layout_.weights[head]) * part.inputs;
             part.before.colwise() += block(values_, layout_.biases[head]);
             for (std::size_t i = 0; i < part.rows.size(); ++i) {
                 const auto x = part.before.col(detail::index(i)).array();
-                made.out.col(detail::index(part.rows[i])).array() += x / (1 + (-x).exp());
+                activations.out.col(detail::index(part.rows[i])).array() += x / (1 + (-x).exp());
             }
         }
-        made.logits = weight_matrix_.product(made.out);
-        return made;
+        activations.logits = weight_matrix_.product(activations.out);
+        return activations;
     }
 
     /// The gradient of a loss by each parameter, given that by each logit.
-    parameter_vector backward(const pass& made, const batch_type& grad_logits) const {
+    parameter_vector backward(const pass& activations, const batch_type& grad_logits) const {
         parameter_vector gradient = parameter_vector::Zero(values_.size());
         const batch_type grad_output = weight_matrix_.transposed(grad_logits);
         for (std::size_t head = 0; head < options_.heads; ++head) {
-            const auto& part = made.parts[head];
+            const auto& part = activations.parts[head];
             if (part.rows.empty()) continue;
             batch_type grad_before(grad_output.rows(), part.before.cols());
             for (std::size_t i = 0; i < part.rows.size(); ++i) {

@@ -82,37 +82,40 @@ class draft_layer {
     }
 
     pass forward(const parameter_vector& values, const batch_type& layer_inputs) const {
-        pass made;
-        made.state = layer_inputs.bottomRows(detail::index(width()));
-        made.state +=
-            attention_output_.forward(values, layer_inputs.topRows(detail::index(attended())), made.attention_output);
-        made.unit = {made.state, norm_kind::rms, epsilon_};
-        batch_type normalised = made.unit.unit;
+        pass activations;
+        activations.state = layer_inputs.bottomRows(detail::index(width()));
+        activations.state += attention_output_.forward(values, layer_inputs.topRows(detail::index(attended())),
+                                                       activations.attention_output);
+        activations.unit = {activations.state, norm_kind::rms, epsilon_};
+        batch_type normalised = activations.unit.unit;
         normalised.array().colwise() *= norm_weight_.array();
-        const batch_type g = gate_.forward(values, normalised, made.gate);
-        made.raised = up_.forward(values, std::move(normalised), made.up);
+        const batch_type g = gate_.forward(values, normalised, activations.gate);
+        activations.raised = up_.forward(values, std::move(normalised), activations.up);
         const batch_type share = (1 + (-g.array()).exp()).inverse();
-        made.gated = g.cwiseProduct(share);
-        made.gate_derivative = share.array() * (1 + g.array() * (1 - share.array()));
-        made.state += down_.forward(values, made.gated.cwiseProduct(made.raised), made.down);
-        return made;
+        activations.gated = g.cwiseProduct(share);
+        activations.gate_derivative = share.array() * (1 + g.array() * (1 - share.array()));
+        activations.state +=
+            down_.forward(values, activations.gated.cwiseProduct(activations.raised), activations.down);
+        return activations;
     }
 
     /// Writes the gradient of a loss by the updates, given that by each state after the layer. Where `grad_attended` is
     /// given, by what was attended to, too.
-    void backward(const parameter_vector& values, const pass& made, const batch_type& grad_state,
+    void backward(const parameter_vector& values, const pass& activations, const batch_type& grad_state,
                   parameter_vector& gradient, batch_type* grad_attended = nullptr) const {
-        const batch_type grad_inner = down_.back_to_input(values, made.down, grad_state, gradient);
-        const batch_type grad_raised = grad_inner.cwiseProduct(made.gated);
-        const batch_type grad_gate = grad_inner.cwiseProduct(made.raised).cwiseProduct(made.gate_derivative);
-        batch_type grad_normalised = up_.back_to_input(values, made.up, grad_raised, gradient);
-        grad_normalised += gate_.back_to_input(values, made.gate, grad_gate, gradient);
+        const batch_type grad_inner = down_.back_to_input(values, activations.down, grad_state, gradient);
+        const batch_type grad_raised = grad_inner.cwiseProduct(activations.gated);
+        const batch_type grad_gate =
+            grad_inner.cwiseProduct(activations.raised).cwiseProduct(activations.gate_derivative);
+        batch_type grad_normalised = up_.back_to_input(values, activations.up, grad_raised, gradient);
+        grad_normalised += gate_.back_to_input(values, activations.gate, grad_gate, gradient);
         grad_normalised.array().colwise() *= norm_weight_.array();
-        const batch_type grad_middle = grad_state + made.unit.backward(grad_normalised, norm_kind::rms);
+        const batch_type grad_middle = grad_state + activations.unit.backward(grad_normalised, norm_kind::rms);
         if (grad_attended == nullptr) {
-            attention_output_.back(values, made.attention_output, grad_middle, gradient);
+            attention_output_.back(values, activations.attention_output, grad_middle, gradient);
         } else {
-            *grad_attended = attention_output_.back_to_input(values, made.attention_output, grad_middle, gradient);
+            *grad_attended =
+                attention_output_.back_to_input(values, activations.attention_output, grad_middle, gradient);
         }
     }
 

@@ -93,50 +93,52 @@ class exit_head : public head_on_weight_matrix<Base> {
 
     /// Of states, a column each: logits of the classes, a column each.
     pass forward(const batch_type& states, const asked_rows& = {}) const {
-        pass made;
-        made.unit = {states, options_.norm, options_.epsilon};
-        made.normalised = made.unit.unit;
+        pass activations;
+        activations.unit = {states, options_.norm, options_.epsilon};
+        activations.normalised = activations.unit.unit;
         if (options_.norm != norm_kind::none) {
-            made.normalised.array().colwise() *= norm_weights().array();
-            if (layout_.norm_bias.size() != 0) made.normalised.colwise() += block(layout_.norm_bias);
+            activations.normalised.array().colwise() *= norm_weights().array();
+            if (layout_.norm_bias.size() != 0) activations.normalised.colwise() += block(layout_.norm_bias);
         }
-        made.state = made.normalised;
-        if (layout_.down.size() != 0) made.low = matrix_of(layout_.down) * made.normalised;
-        if (options_.update == update_kind::state) made.state.noalias() += matrix_of(layout_.up) * made.low;
+        activations.state = activations.normalised;
+        if (layout_.down.size() != 0) activations.low = matrix_of(layout_.down) * activations.normalised;
+        if (options_.update == update_kind::state)
+            activations.state.noalias() += matrix_of(layout_.up) * activations.low;
         if (options_.update == update_kind::full) {
-            made.product = matrix_of(layout_.full) * made.state;
+            activations.product = matrix_of(layout_.full) * activations.state;
         } else {
-            made.product = weight_matrix_.product(made.state);
+            activations.product = weight_matrix_.product(activations.state);
         }
-        if (options_.update == update_kind::output) made.product.noalias() += matrix_of(layout_.up) * made.low;
-        made.logits = made.product;
-        if (options_.weight_norm) made.logits.array().colwise() *= lengths().array();
+        if (options_.update == update_kind::output)
+            activations.product.noalias() += matrix_of(layout_.up) * activations.low;
+        activations.logits = activations.product;
+        if (options_.weight_norm) activations.logits.array().colwise() *= lengths().array();
         if (layout_.scale.size() == 1) {
-            made.logits *= block(layout_.scale)[0];
+            activations.logits *= block(layout_.scale)[0];
         } else if (layout_.scale.size() != 0) {
-            made.logits.array().colwise() *= block(layout_.scale).array();
+            activations.logits.array().colwise() *= block(layout_.scale).array();
         }
-        if (layout_.bias.size() != 0) made.logits.colwise() += block(layout_.bias);
-        return made;
+        if (layout_.bias.size() != 0) activations.logits.colwise() += block(layout_.bias);
+        return activations;
     }
 
     /// The gradient of a loss by each parameter, given that by each logit. Where `grad_states` is given, by the states,
     /// too.
-    parameter_vector backward(const pass& made, const batch_type& grad_logits,
+    parameter_vector backward(const pass& activations, const batch_type& grad_logits,
                               batch_type* grad_states = nullptr) const {
         parameter_vector gradient = parameter_vector::Zero(values_.size());
         if (layout_.bias.size() != 0) train::block(gradient, layout_.bias) = grad_logits.rowwise().sum();
         batch_type grad_product = grad_logits;
-        if (layout_.scale.size() != 0) back_through_scale(made, grad_logits, grad_product, gradient);
+        if (layout_.scale.size() != 0) back_through_scale(activations, grad_logits, grad_product, gradient);
         parameter_vector grad_norm;
         if (options_.weight_norm) {
-            const parameter_vector grad_row = grad_product.cwiseProduct(made.product).rowwise().sum();
+            const parameter_vector grad_row = grad_product.cwiseProduct(activations.product).rowwise().sum();
             const auto gain = block(layout_.gain).array();
             train::block(gradient, layout_.gain) = grad_row.array() / row_norms_.array();
             grad_norm = -grad_row.array() * gain / row_norms_.array().square();
             grad_product.array().colwise() *= lengths().array();
         }
-        back_through_weights(made, grad_product, gradient, grad_states);
+        back_through_weights(activations, grad_product, gradient, grad_states);
         if (options_.weight_norm) back_through_norms(grad_norm, gradient);
         return gradient;
     }
@@ -154,16 +156,16 @@ class exit_head : public head_on_weight_matrix<Base> {
     }
 
     parameter_vector initial() const {
-        parameter_vector made = parameter_vector::Zero(detail::index(layout_.size));
-        if (layout_.norm_weight.size() != 0) train::block(made, layout_.norm_weight) = fixed_norm_;
-        fill_uniform(made, layout_.down, options_.seed, 0);
+        parameter_vector values = parameter_vector::Zero(detail::index(layout_.size));
+        if (layout_.norm_weight.size() != 0) train::block(values, layout_.norm_weight) = fixed_norm_;
+        fill_uniform(values, layout_.down, options_.seed, 0);
         if (layout_.full.size() != 0) {
             const matrix<scalar> dense = weight_matrix_.dense();
-            train::block(made, layout_.full) = Eigen::Map<const parameter_vector>(dense.data(), dense.size());
+            train::block(values, layout_.full) = Eigen::Map<const parameter_vector>(dense.data(), dense.size());
         }
-        if (layout_.gain.size() != 0) train::block(made, layout_.gain) = row_squares_.cwiseSqrt();
-        if (layout_.scale.size() != 0) train::block(made, layout_.scale).setOnes();
-        return made;
+        if (layout_.gain.size() != 0) train::block(values, layout_.gain) = row_squares_.cwiseSqrt();
+        if (layout_.scale.size() != 0) train::block(values, layout_.scale).setOnes();
+        return values;
     }
 
     /// What is kept of the numbers so that rows need not compute it.
@@ -180,9 +182,9 @@ class exit_head : public head_on_weight_matrix<Base> {
         row_norms_ = squares.cwiseMax(scalar(1e-20)).cwiseSqrt();
     }
 
-    void back_through_scale(const pass& made, const batch_type& grad_logits, batch_type& grad_product,
+    void back_through_scale(const pass& activations, const batch_type& grad_logits, batch_type& grad_product,
                             parameter_vector& gradient) const {
-        batch_type before = made.product;
+        batch_type before = activations.product;
         if (options_.weight_norm) before.array().colwise() *= lengths().array();
         const auto each = grad_logits.cwiseProduct(before);
         if (layout_.scale.size() == 1) {
@@ -194,12 +196,12 @@ class exit_head : public head_on_weight_matrix<Base> {
         }
     }
 
-    void back_through_weights(const pass& made, const batch_type& grad_product, parameter_vector& gradient,
+    void back_through_weights(const pass& activations, const batch_type& grad_product, parameter_vector& gradient,
                               batch_type* grad_states) const {
         const bool norm_learns = layout_.norm_weight.size() != 0, goes_on = norm_learns || grad_states != nullptr;
         batch_type grad_state, grad_normalised;
         if (options_.update == update_kind::full) {
-            train::matrix_of(gradient, layout_.full).noalias() = grad_product * made.state.transpose();
+            train::matrix_of(gradient, layout_.full).noalias() = grad_product * activations.state.transpose();
             if (goes_on) grad_state = matrix_of(layout_.full).transpose() * grad_product;
         } else if (goes_on || options_.update == update_kind::state) {
             grad_state = weight_matrix_.transposed(grad_product);
@@ -207,19 +209,20 @@ class exit_head : public head_on_weight_matrix<Base> {
         if (goes_on) grad_normalised = grad_state;
         if (layout_.up.size() != 0) {
             const batch_type& grad_update = options_.update == update_kind::state ? grad_state : grad_product;
-            train::matrix_of(gradient, layout_.up).noalias() = grad_update * made.low.transpose();
+            train::matrix_of(gradient, layout_.up).noalias() = grad_update * activations.low.transpose();
             const batch_type grad_low = matrix_of(layout_.up).transpose() * grad_update;
-            train::matrix_of(gradient, layout_.down).noalias() = grad_low * made.normalised.transpose();
+            train::matrix_of(gradient, layout_.down).noalias() = grad_low * activations.normalised.transpose();
             if (goes_on) grad_normalised.noalias() += matrix_of(layout_.down).transpose() * grad_low;
         }
         if (norm_learns) {
-            train::block(gradient, layout_.norm_weight) = grad_normalised.cwiseProduct(made.unit.unit).rowwise().sum();
+            train::block(gradient, layout_.norm_weight) =
+                grad_normalised.cwiseProduct(activations.unit.unit).rowwise().sum();
             if (layout_.norm_bias.size() != 0)
                 train::block(gradient, layout_.norm_bias) = grad_normalised.rowwise().sum();
         }
         if (grad_states == nullptr) return;
         if (options_.norm != norm_kind::none) grad_normalised.array().colwise() *= norm_weights().array();
-        *grad_states = made.unit.backward(grad_normalised, options_.norm);
+        *grad_states = activations.unit.backward(grad_normalised, options_.norm);
     }
 
     /// Through the lengths of W_exit's rows, which weight norm divides by.

@@ -73,14 +73,14 @@ class heads_watcher {
         for (std::size_t head = 0; head < heads_ && head + 2 <= position; ++head) {
             const std::size_t from = position - head - 2;
             if (from < first_ || from >= first_ + count()) continue;
-            sample made{.hidden = std::span<const float>(numbers_).subspan((from - first_) * width_, width_),
-                        .logits = row,
-                        .position = position,
-                        .head = head,
-                        .after = text.subspan(from + 1, std::min(head + 1, online_->options().replay.context)),
-                        .same_row = same};
-            if (head == i) judge(view, made);
-            online_->add(made);
+            sample example{.hidden = std::span<const float>(numbers_).subspan((from - first_) * width_, width_),
+                           .logits = row,
+                           .position = position,
+                           .head = head,
+                           .after = text.subspan(from + 1, std::min(head + 1, online_->options().replay.context)),
+                           .same_row = same};
+            if (head == i) judge(view, example);
+            online_->add(example);
             same = true;
         }
     }

@@ -74,18 +74,18 @@ class layer_head : public with_exit<Base, head_options> {
 
     /// Of layer inputs, a column each: logits of the classes, a column each.
     pass forward(const batch_type& layer_inputs, const asked_rows& asked = {}) const {
-        pass made;
-        made.layer = layer_.forward(values(), layer_inputs);
-        static_cast<typename exit_type::pass&>(made) = exit().forward(made.layer.state, asked);
-        return made;
+        pass activations;
+        activations.layer = layer_.forward(values(), layer_inputs);
+        static_cast<typename exit_type::pass&>(activations) = exit().forward(activations.layer.state, asked);
+        return activations;
     }
 
     /// The gradient of a loss by each parameter, given that by each logit.
-    parameter_vector backward(const pass& made, const batch_type& grad_logits) const {
+    parameter_vector backward(const pass& activations, const batch_type& grad_logits) const {
         parameter_vector gradient = parameter_vector::Zero(values().size());
         batch_type grad_state;
-        gradient.head(exit().values().size()) = exit().backward(made, grad_logits, &grad_state);
-        layer_.backward(values(), made.layer, grad_state, gradient);
+        gradient.head(exit().values().size()) = exit().backward(activations, grad_logits, &grad_state);
+        layer_.backward(values(), activations.layer, grad_state, gradient);
         return gradient;
     }
 

@@ -32,29 +32,29 @@ struct batch {
 template <class Scalar>
 batch<Scalar> batch_of(const replay& from, std::span<const std::size_t> slots, const class_index& index,
                        double temperature) {
-    batch<Scalar> made;
-    made.states.resize(detail::index(from.width()), detail::index(slots.size()));
-    made.examples.resize(slots.size());
+    batch<Scalar> gathered;
+    gathered.states.resize(detail::index(from.width()), detail::index(slots.size()));
+    gathered.examples.resize(slots.size());
     for (std::size_t i = 0; i < slots.size(); ++i) {
         const kept_sample of = from[slots[i]];
-        made.states.col(detail::index(i)) =
+        gathered.states.col(detail::index(i)) =
             Eigen::Map<const vector<float>>(of.hidden.data(), detail::index(of.hidden.size())).template cast<Scalar>();
-        fill_example(of.row, index, temperature, made.examples[i]);
-        made.asked.heads.push_back(of.head);
-        made.asked.after.insert(made.asked.after.end(), of.after.begin(), of.after.end());
-        made.examples[i].drafted = index(of.drafted);
-        made.examples[i].bit = of.bit;
-        made.spread += static_cast<double>(of.spread) / static_cast<double>(slots.size());
+        fill_example(of.row, index, temperature, gathered.examples[i]);
+        gathered.asked.heads.push_back(of.head);
+        gathered.asked.after.insert(gathered.asked.after.end(), of.after.begin(), of.after.end());
+        gathered.examples[i].drafted = index(of.drafted);
+        gathered.examples[i].bit = of.bit;
+        gathered.spread += static_cast<double>(of.spread) / static_cast<double>(slots.size());
     }
-    return made;
+    return gathered;
 }
 
 /// REINFORCE is unbiased of what the present head has drawn, the newest `drawn` of the ring: others train by their
 /// rows.
 template <class Scalar>
-void forget_bits(const replay& from, std::span<const std::size_t> slots, std::size_t drawn, batch<Scalar>& made) {
+void forget_bits(const replay& from, std::span<const std::size_t> slots, std::size_t drawn, batch<Scalar>& gathered) {
     for (std::size_t i = 0; i < slots.size(); ++i) {
-        if (from.age(slots[i]) >= drawn) made.examples[i].bit = accept_bit::unknown;
+        if (from.age(slots[i]) >= drawn) gathered.examples[i].bit = accept_bit::unknown;
     }
 }
 
@@ -95,19 +95,19 @@ class learner {
         if (count == 0 || of.states.cols() != detail::index(count)) {
             detail::fail("learner: a batch of ", of.states.cols(), " states and ", count, " training examples");
         }
-        const auto made = head_.forward(of.states, of.asked);
-        columns<scalar> gradients(made.logits.rows(), made.logits.cols());
+        const auto activations = head_.forward(of.states, of.asked);
+        columns<scalar> gradients(activations.logits.rows(), activations.logits.cols());
         train::losses<scalar> judge(losses_, t, baseline);
         diagnostics found;
         for (std::size_t i = 0; i < count; ++i) {
             const auto at = detail::index(i);
-            add(found, judge(made.logits.col(at), of.examples[i], gradients.col(at)), made.logits.col(at),
+            add(found, judge(activations.logits.col(at), of.examples[i], gradients.col(at)), activations.logits.col(at),
                 of.examples[i]);
         }
         const double share = 1 / static_cast<double>(count);
         gradients *= static_cast<scalar>(share);
         scale(found, share);
-        const bool applied = optimizer_.prepare(head_.values(), head_.backward(made, gradients), head_.blocks());
+        const bool applied = optimizer_.prepare(head_.values(), head_.backward(activations, gradients), head_.blocks());
         head_type next = head_;
         if (applied) {
             next.assign(optimizer_.prepared());

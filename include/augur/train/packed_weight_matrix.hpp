@@ -50,10 +50,10 @@ class packed_weight_matrix {
     /// Another matrix, by the same threads.
     packed_weight_matrix beside(const packed_matrix& weights) const {
         if (weights.rows() == 0) detail::fail("packed_weight_matrix: this matrix has no rows");
-        packed_weight_matrix made = *this;
-        made.weights_ = std::shared_ptr<const packed_matrix>(&weights, [](const packed_matrix*) {});
-        made.copy_ = std::make_shared<copy>();
-        return made;
+        packed_weight_matrix other = *this;
+        other.weights_ = std::shared_ptr<const packed_matrix>(&weights, [](const packed_matrix*) {});
+        other.copy_ = std::make_shared<copy>();
+        return other;
     }
 
     /// Of these rows alone, in this order: a head over a pruned vocabulary. Copies them.
@@ -65,33 +65,33 @@ class packed_weight_matrix {
             }
             rows.push_back(static_cast<std::size_t>(id));
         }
-        packed_weight_matrix made = *this;
-        made.weights_ = std::make_shared<const packed_matrix>(weights_->selected(rows));
-        made.copy_ = std::make_shared<copy>();
-        return made;
+        packed_weight_matrix other = *this;
+        other.weights_ = std::make_shared<const packed_matrix>(weights_->selected(rows));
+        other.copy_ = std::make_shared<copy>();
+        return other;
     }
 
     columns<float> product(const columns<float>& in) const { return shared_->multiply(*weights_, in); }
 
     columns<float> transposed(const columns<float>& in) const {
-        std::call_once(copy_->made, [this] { copy_->weights = transposed_weights(); });
+        std::call_once(copy_->once, [this] { copy_->weights = transposed_weights(); });
         return shared_->multiply(copy_->weights, in);
     }
 
     vector<float> row_squares() const {
-        vector<float> made(detail::index(classes()));
+        vector<float> squares(detail::index(classes()));
         each_rows([&](std::size_t first, const matrix<float>& rows) {
-            made.segment(detail::index(first), rows.rows()) = rows.rowwise().squaredNorm();
+            squares.segment(detail::index(first), rows.rows()) = rows.rowwise().squaredNorm();
         });
-        return made;
+        return squares;
     }
 
     matrix<float> dense() const {
-        matrix<float> made(detail::index(classes()), detail::index(width()));
+        matrix<float> values(detail::index(classes()), detail::index(width()));
         each_rows([&](std::size_t first, const matrix<float>& rows) {
-            made.middleRows(detail::index(first), rows.rows()) = rows;
+            values.middleRows(detail::index(first), rows.rows()) = rows;
         });
-        return made;
+        return values;
     }
 
  private:
@@ -141,7 +141,7 @@ class packed_weight_matrix {
         std::shared_ptr<backend::host::thread_pool> pool;
     };
     struct copy {
-        std::once_flag made;
+        std::once_flag once;
         packed_matrix weights;
     };
 
@@ -151,12 +151,12 @@ class packed_weight_matrix {
             halves.middleRows(detail::index(first), rows.rows()) =
                 rows.unaryExpr([](float value) { return detail::float_to_half(value); });
         });
-        packed_matrix made(backend::host::storage::f16, width(), classes());
+        packed_matrix transposed(backend::host::storage::f16, width(), classes());
         for (std::size_t row = 0; row < width(); ++row) {
-            made.set_row(
+            transposed.set_row(
                 row, std::as_bytes(std::span<const std::uint16_t>(halves.col(detail::index(row)).data(), classes())));
         }
-        return made;
+        return transposed;
     }
 
     template <class Use>

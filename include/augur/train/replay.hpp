@@ -128,12 +128,12 @@ class replay {
     bool add(const sample& of) {
         check(of);
         const auto finite = [](float value) { return std::isfinite(value); };
-        mark made{
+        mark marked{
             .position = of.position, .drafted = of.drafted, .bit = of.bit, .head = static_cast<std::uint16_t>(of.head)};
         const bool copies = of.same_row && follows_;
         double normalizer = 0;
         if (!std::all_of(of.hidden.begin(), of.hidden.end(), finite) ||
-            !(copies || read(of.logits, made, normalizer))) {
+            !(copies || read(of.logits, marked, normalizer))) {
             follows_ = copies;
             ++refused_;
             return false;
@@ -142,9 +142,9 @@ class replay {
         std::copy(of.hidden.begin(), of.hidden.end(), hidden_.begin() + at(next_ * width_));
         const auto end = std::copy(of.after.begin(), of.after.end(), after_.begin() + at(next_ * options_.context));
         std::fill(end, after_.begin() + at((next_ + 1) * options_.context), no_token);
-        copies ? repeat_row(made) : keep_row(of.logits, normalizer, made);
+        copies ? repeat_row(marked) : keep_row(of.logits, normalizer, marked);
         follows_ = true;
-        put(next_, made);
+        put(next_, marked);
         if (!sequences_.empty()) sequences_[next_] = of.sequence;
         next_ = (next_ + 1) % options_.capacity;
         size_ = std::min(size_ + 1, options_.capacity);
@@ -260,55 +260,55 @@ class replay {
     }
 
     /// The row's spread and the logarithm of its sum; false where it has none.
-    bool read(std::span<const float> logits, mark& made, double& normalizer) {
+    bool read(std::span<const float> logits, mark& marked, double& normalizer) {
         const measure::softmax_moments of = measure::moments(logits);
         if (!of.defined()) return false;
         augur::detail::gather(logits, measured_, gathered_.data());
-        made.spread = spread_of(measured_.empty() ? logits : std::span<const float>(gathered_), of.maximum);
+        marked.spread = spread_of(measured_.empty() ? logits : std::span<const float>(gathered_), of.maximum);
         normalizer = of.log_sum();
         return true;
     }
 
-    void keep_row(std::span<const float> logits, double normalizer, mark& made) {
+    void keep_row(std::span<const float> logits, double normalizer, mark& marked) {
         float* const out = logarithms_.data() + next_ * kept_;
         const auto logarithm = [&](std::size_t id) {
             return static_cast<float>(static_cast<double>(logits[id]) - normalizer);
         };
         if (options_.top == 0) {
-            made.listed = static_cast<std::uint32_t>(vocabulary_);
+            marked.listed = static_cast<std::uint32_t>(vocabulary_);
             for (std::size_t i = 0; i < vocabulary_; ++i) out[i] = logarithm(i);
             return;
         }
         detail::largest_of(logits, kept_, largest_);
         double mass = 0;
-        made.listed = static_cast<std::uint32_t>(largest_.size());
+        marked.listed = static_cast<std::uint32_t>(largest_.size());
         for (std::size_t i = 0; i < largest_.size(); ++i) {
             tokens_[next_ * kept_ + i] = largest_[i];
             out[i] = logarithm(static_cast<std::size_t>(largest_[i]));
             mass += std::exp(static_cast<double>(out[i]));
         }
-        made.tail = largest_.size() < kept_ || kept_ == vocabulary_ ? 0 : static_cast<float>(std::max(0.0, 1 - mass));
+        marked.tail = largest_.size() < kept_ || kept_ == vocabulary_ ? 0 : static_cast<float>(std::max(0.0, 1 - mass));
     }
 
     /// The row of the sample before, which may lie in this very slot.
-    void repeat_row(mark& made) {
+    void repeat_row(mark& marked) {
         const std::size_t before = (next_ + options_.capacity - 1) % options_.capacity;
         const mark& of = marks_[before];
-        made.listed = of.listed;
-        made.tail = of.tail;
-        made.spread = of.spread;
+        marked.listed = of.listed;
+        marked.tail = of.tail;
+        marked.spread = of.spread;
         if (before == next_) return;
         std::copy_n(logarithms_.begin() + at(before * kept_), of.listed, logarithms_.begin() + at(next_ * kept_));
         if (tokens_.empty()) return;
         std::copy_n(tokens_.begin() + at(before * kept_), of.listed, tokens_.begin() + at(next_ * kept_));
     }
 
-    void put(std::size_t slot, mark made) {
-        if (made.bit == accept_bit::accepted) {
-            made.place = static_cast<std::uint32_t>(accepted_.size());
+    void put(std::size_t slot, mark marked) {
+        if (marked.bit == accept_bit::accepted) {
+            marked.place = static_cast<std::uint32_t>(accepted_.size());
             accepted_.push_back(static_cast<std::uint32_t>(slot));
         }
-        marks_[slot] = made;
+        marks_[slot] = marked;
     }
     /// Takes a slot that is to be written over out of the accepted ones.
     void forget(std::size_t slot) {

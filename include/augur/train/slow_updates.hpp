@@ -75,10 +75,10 @@ class slow_updates {
     const Head& old() const { return old_; }
     const Head& frozen() const { return frozen_; }
     slow_report report() const {
-        slow_report made = last_;
-        made.samples = ring_.size();
-        made.held_back = held_.size();
-        return made;
+        slow_report now = last_;
+        now.samples = ring_.size();
+        now.held_back = held_.size();
+        return now;
     }
 
     /// A position of a text: `of.drafted` is the token that was committed there.
@@ -135,10 +135,10 @@ class slow_updates {
     };
 
     static replay_options of_held_back(const slow_options& chosen) {
-        replay_options made = chosen.replay;
-        if (chosen.held_back != 0) made.capacity = (made.capacity + chosen.held_back - 1) / chosen.held_back;
-        made.least_accepted = std::min(made.least_accepted, made.capacity);
-        return made;
+        replay_options options = chosen.replay;
+        if (chosen.held_back != 0) options.capacity = (options.capacity + chosen.held_back - 1) / chosen.held_back;
+        options.least_accepted = std::min(options.least_accepted, options.capacity);
+        return options;
     }
     void check() const {
         const auto within = [](const char* what, double value, bool fits, const char* bounds) {
@@ -165,38 +165,38 @@ class slow_updates {
     }
 
     drawn_batch of(const replay& from, std::span<const std::size_t> slots) const {
-        drawn_batch made;
-        made.states.resize(detail::index(head_.hidden_size()), detail::index(slots.size()));
-        made.examples.resize(slots.size());
+        drawn_batch drawn;
+        drawn.states.resize(detail::index(head_.hidden_size()), detail::index(slots.size()));
+        drawn.examples.resize(slots.size());
         for (std::size_t i = 0; i < slots.size(); ++i) {
             const kept_sample kept = from[slots[i]];
             for (std::size_t j = 0; j < kept.hidden.size(); ++j) {
-                made.states(detail::index(j), detail::index(i)) = static_cast<scalar>(kept.hidden[j]);
+                drawn.states(detail::index(j), detail::index(i)) = static_cast<scalar>(kept.hidden[j]);
             }
-            fill_example(kept.row, index_, 1, made.examples[i]);
-            made.examples[i].drafted = index_(kept.drafted);
+            fill_example(kept.row, index_, 1, drawn.examples[i]);
+            drawn.examples[i].drafted = index_(kept.drafted);
         }
-        return made;
+        return drawn;
     }
 
     void update() {
         const drawn_batch drawn = of(ring_, ring_.draw(chosen_.batch, drawn_++, 0));
         const asked_rows asked{std::vector<std::size_t>(drawn.examples.size()), {}};
-        const auto made = head_.forward(drawn.states, asked);
+        const auto activations = head_.forward(drawn.states, asked);
         const columns<scalar> old = old_.forward(drawn.states, asked).logits;
-        columns<scalar> gradients(made.logits.rows(), made.logits.cols());
+        columns<scalar> gradients(activations.logits.rows(), activations.logits.cols());
         verifier_loss<scalar> judge(chosen_.target, chosen_.beta);
         const double share = 1 / static_cast<double>(drawn.examples.size());
         last_.cross_entropy = last_.to_old = 0;
         for (std::size_t i = 0; i < drawn.examples.size(); ++i) {
             const auto at = detail::index(i);
-            const auto found = judge(made.logits.col(at), old.col(at), drawn.examples[i], gradients.col(at));
+            const auto found = judge(activations.logits.col(at), old.col(at), drawn.examples[i], gradients.col(at));
             last_.cross_entropy += share * found.cross_entropy;
             last_.to_old += share * found.to_old;
         }
         gradients *= static_cast<scalar>(share);
         auto values = head_.values();
-        if (optimizer_.step(values, head_.backward(made, gradients), head_.blocks())) head_.assign(values);
+        if (optimizer_.step(values, head_.backward(activations, gradients), head_.blocks())) head_.assign(values);
         last_.dropped = optimizer_.dropped();
     }
 

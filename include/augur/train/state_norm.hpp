@@ -24,12 +24,12 @@ struct state_norm {
     /// The gradient of a loss by each state, given that by each parameter of `unit`.
     columns<Scalar> backward(const columns<Scalar>& grad_unit, norm_kind kind) const {
         if (kind == norm_kind::none) return grad_unit;
-        columns<Scalar> made = grad_unit;
-        if (kind == norm_kind::layer) made.rowwise() -= grad_unit.colwise().mean();
+        columns<Scalar> gradient = grad_unit;
+        if (kind == norm_kind::layer) gradient.rowwise() -= grad_unit.colwise().mean();
         const auto along = grad_unit.cwiseProduct(unit).colwise().mean().eval();
-        made.array() -= unit.array().rowwise() * along.array();
-        made.array().rowwise() /= roots.transpose().array();
-        return made;
+        gradient.array() -= unit.array().rowwise() * along.array();
+        gradient.array().rowwise() /= roots.transpose().array();
+        return gradient;
     }
 };
 

@@ -33,7 +33,7 @@ struct asked_rows {
 ///         assign and swap alone change values, and are called between rounds; copies learn apart.
 /// Models: exit_head, layer_head, attending_head, draft_heads.
 template <class H>
-concept Trainable = std::copyable<H> && requires(H& changed, const H& head, const typename H::pass& made,
+concept Trainable = std::copyable<H> && requires(H& changed, const H& head, const typename H::pass& activations,
                                                  const columns<typename H::scalar>& in, const asked_rows& asked) {
     requires std::equality_comparable<typename H::options_type>;
     { head.vocabulary_size() } -> std::convertible_to<std::size_t>;
@@ -44,8 +44,8 @@ concept Trainable = std::copyable<H> && requires(H& changed, const H& head, cons
     { head.values() } -> std::convertible_to<const vector<typename H::scalar>&>;
     { head.blocks() } -> std::ranges::contiguous_range;
     { head.forward(in, asked) } -> std::same_as<typename H::pass>;
-    { made.logits } -> std::convertible_to<const columns<typename H::scalar>&>;
-    { head.backward(made, in) } -> std::convertible_to<vector<typename H::scalar>>;
+    { activations.logits } -> std::convertible_to<const columns<typename H::scalar>&>;
+    { head.backward(activations, in) } -> std::convertible_to<vector<typename H::scalar>>;
     changed.assign(head.values());
     changed.swap(changed);
 };

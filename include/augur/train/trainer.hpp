@@ -144,15 +144,15 @@ class trainer {
     /// `stop`, if there is one, is asked before each. Publishes; returns how many were made, dropped ones among them.
     std::size_t catch_up(const std::function<bool()>& stop = {}) {
         if (!options_.idle) detail::fail("trainer: updates are made during rounds, none is pending");
-        std::size_t made = 0;
-        for (std::unique_lock lock(mutex_); waiting_ >= options_.every && replay_.size() >= options_.least; ++made) {
+        std::size_t updates = 0;
+        for (std::unique_lock lock(mutex_); waiting_ >= options_.every && replay_.size() >= options_.least; ++updates) {
             if (stop && stop()) break;
             const std::size_t left = waiting_ - options_.every;
             learn(lock);
             waiting_ = left;
         }
         publish();
-        return made;
+        return updates;
     }
 
     /// The numbers of the last update become the head's. Returns whether there were new ones.
@@ -168,15 +168,15 @@ class trainer {
 
     diagnostics report() const {
         const std::lock_guard lock(mutex_);
-        diagnostics made = last_;
-        made.samples = replay_.size();
-        made.accepted = replay_.accepted();
-        made.refused = replay_.refused();
-        made.tokens = tokens_;
-        made.acceptance = rewards_.acceptance;
-        made.training_seconds = training_;
-        made.decoding_seconds = decoding_;
-        return made;
+        diagnostics now = last_;
+        now.samples = replay_.size();
+        now.accepted = replay_.accepted();
+        now.refused = replay_.refused();
+        now.tokens = tokens_;
+        now.acceptance = rewards_.acceptance;
+        now.training_seconds = training_;
+        now.decoding_seconds = decoding_;
+        return now;
     }
 
     /// All that is needed to go on; waits for an update that is being made.
@@ -272,11 +272,11 @@ class trainer {
             const double baseline = rewards_.begin_update();
             lock.unlock();
             const std::lock_guard busy(learning_);
-            std::optional<head_type> made;
-            applied = learner_.update(drawn, baseline, &made);
+            std::optional<head_type> next;
+            applied = learner_.update(drawn, baseline, &next);
             lock.lock();
             last_ = learner_.last();
-            if (applied) ready_.swap(*made);
+            if (applied) ready_.swap(*next);
         } catch (...) {  // nothing was learned: the update is due again
             if (!lock.owns_lock()) lock.lock();
             waiting_ += waited;
@@ -301,10 +301,10 @@ class trainer {
         } else {
             slots = replay_.draw(options_.batch, update, plan.warm_up);
         }
-        auto made = batch_of<scalar>(replay_, slots, index_, temperature);
-        if constexpr (attends) ask_with_sequences(replay_, slots, sequences_, made.asked);
-        if (options_.losses.policy == policy_kind::reinforce) forget_bits(replay_, slots, drawn_by_learner(), made);
-        return made;
+        auto drawn = batch_of<scalar>(replay_, slots, index_, temperature);
+        if constexpr (attends) ask_with_sequences(replay_, slots, sequences_, drawn.asked);
+        if (options_.losses.policy == policy_kind::reinforce) forget_bits(replay_, slots, drawn_by_learner(), drawn);
+        return drawn;
     }
 
     /// Positions that the present numbers drew: none while the head drafts by those before.

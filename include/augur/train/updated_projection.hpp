@@ -29,26 +29,26 @@ struct updated_projection {
         batch_type in, low;
     };
 
-    batch_type forward(const parameter_vector& values, batch_type in, pass& made) const {
+    batch_type forward(const parameter_vector& values, batch_type in, pass& activations) const {
         batch_type out = base.product(in);
-        made.low = matrix_of(values, to_rank) * in;
-        out.noalias() += matrix_of(values, from_rank) * made.low;
-        made.in = std::move(in);
+        activations.low = matrix_of(values, to_rank) * in;
+        out.noalias() += matrix_of(values, from_rank) * activations.low;
+        activations.in = std::move(in);
         return out;
     }
 
     /// Writes the gradient by both factors; returns that by `low`.
-    batch_type back(const parameter_vector& values, const pass& made, const batch_type& grad_output,
+    batch_type back(const parameter_vector& values, const pass& activations, const batch_type& grad_output,
                     parameter_vector& gradient) const {
-        train::matrix_of(gradient, from_rank).noalias() = grad_output * made.low.transpose();
+        train::matrix_of(gradient, from_rank).noalias() = grad_output * activations.low.transpose();
         batch_type grad_low = matrix_of(values, from_rank).transpose() * grad_output;
-        train::matrix_of(gradient, to_rank).noalias() = grad_low * made.in.transpose();
+        train::matrix_of(gradient, to_rank).noalias() = grad_low * activations.in.transpose();
         return grad_low;
     }
     /// The same, and returns the gradient by what came in.
-    batch_type back_to_input(const parameter_vector& values, const pass& made, const batch_type& grad_output,
+    batch_type back_to_input(const parameter_vector& values, const pass& activations, const batch_type& grad_output,
                              parameter_vector& gradient) const {
-        const batch_type grad_low = back(values, made, grad_output, gradient);
+        const batch_type grad_low = back(values, activations, grad_output, gradient);
         batch_type grad_input = base.transposed(grad_output);
         grad_input.noalias() += matrix_of(values, to_rank).transpose() * grad_low;
         return grad_input;
@@ -88,13 +88,13 @@ void begin_updates(vector<typename Base::scalar>& values, std::uint64_t seed, st
 /// A norm's weights; ones where there are none. Throws where there are others than `width`.
 template <class Scalar>
 vector<Scalar> norm_weights(std::span<const float> from, std::size_t width, std::string_view who) {
-    vector<Scalar> made = vector<Scalar>::Ones(detail::index(width));
-    if (from.empty()) return made;
+    vector<Scalar> weights = vector<Scalar>::Ones(detail::index(width));
+    if (from.empty()) return weights;
     if (from.size() != width) {
         detail::fail(who, ": the norm has ", from.size(), " weights, but states have ", width, " numbers");
     }
-    for (std::size_t i = 0; i < width; ++i) made[detail::index(i)] = static_cast<Scalar>(from[i]);
-    return made;
+    for (std::size_t i = 0; i < width; ++i) weights[detail::index(i)] = static_cast<Scalar>(from[i]);
+    return weights;
 }
 
 }  // namespace augur::train

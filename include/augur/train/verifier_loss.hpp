@@ -59,9 +59,9 @@ class verifier_loss {
     }
 
     static vector<Scalar> log_softmax(const logits& z) {
-        vector<Scalar> made = z.array() - z.maxCoeff();
-        made.array() -= std::log(made.array().exp().sum());
-        return made;
+        vector<Scalar> logarithms = z.array() - z.maxCoeff();
+        logarithms.array() -= std::log(logarithms.array().exp().sum());
+        return logarithms;
     }
 
  private:

@@ -28,17 +28,17 @@ class head_growth {
     /// Times the scale to this power: 1 of numbers, -1 of gradients by them, -2 of squares of those.
     template <class Scalar>
     vector<Scalar> placed(const vector<Scalar>& numbers, int power) const {
-        vector<Scalar> made = vector<Scalar>::Zero(detail::index(to_.size));
+        vector<Scalar> values = vector<Scalar>::Zero(detail::index(to_.size));
         const auto from = from_.blocks(), to = to_.blocks();
         for (std::size_t i = 0; i < from.size(); ++i) {
             if (from[i].size() == 0) continue;
             const auto rows = detail::index(from[i].rows), columns = detail::index(from[i].columns);
-            matrix_of(made, to[i]).topLeftCorner(rows, columns) = matrix_of(numbers, from[i]);
+            matrix_of(values, to[i]).topLeftCorner(rows, columns) = matrix_of(numbers, from[i]);
         }
         if (from_.norm_weight.size() != 0) {
-            block(made, to_.norm_weight) *= static_cast<Scalar>(std::pow(norm_scale_, power));
+            block(values, to_.norm_weight) *= static_cast<Scalar>(std::pow(norm_scale_, power));
         }
-        return made;
+        return values;
     }
 
     /// Throws unless a head of these options makes the same logits of states with zeros behind.
@@ -80,12 +80,12 @@ checkpoint<Scalar> widened(const checkpoint<Scalar>& from, const state_identity&
         if (each->size() == detail::index(grows.narrow_size())) continue;
         detail::fail(origin, ": it has ", each->size(), " parameters, but its head has ", grows.narrow_size());
     }
-    checkpoint<Scalar> made = from;
-    made.options.epsilon = epsilon;
-    made.values = grows.placed(from.values, 1);
-    made.first = grows.placed(from.first, -1);
-    made.second = grows.placed(from.second, -2);
-    return made;
+    checkpoint<Scalar> wider = from;
+    wider.options.epsilon = epsilon;
+    wider.values = grows.placed(from.values, 1);
+    wider.first = grows.placed(from.first, -1);
+    wider.second = grows.placed(from.second, -2);
+    return wider;
 }
 
 }  // namespace augur::train

@@ -68,9 +68,9 @@ class basic_bank {
 
  private:
     static std::vector<measured_tree> unmeasured(std::initializer_list<Tree> shapes) {
-        std::vector<measured_tree> made;
-        for (const topology& each : shapes) made.push_back({.shape = each});
-        return made;
+        std::vector<measured_tree> trees;
+        for (const topology& each : shapes) trees.push_back({.shape = each});
+        return trees;
     }
 
     static std::shared_ptr<const std::vector<measured_tree>> checked(std::vector<measured_tree> trees) {

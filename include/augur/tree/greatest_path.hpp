@@ -133,13 +133,13 @@ struct greatest_path {
 
     /// [a, b) becomes its product with [b, end), whose end is returned.
     static AUGUR_HOST_DEVICE double* multiply(double* a, double* b, double* end) {
-        const auto made = (end - a) - 1;
-        for (double* each = end; each != end + made; ++each) *each = 0;
-        for (auto i = 0 * made; i < b - a; ++i) {
-            for (auto k = 0 * made; k < end - b; ++k) end[i + k] += a[i] * b[k];
+        const auto count = (end - a) - 1;
+        for (double* each = end; each != end + count; ++each) *each = 0;
+        for (auto i = 0 * count; i < b - a; ++i) {
+            for (auto k = 0 * count; k < end - b; ++k) end[i + k] += a[i] * b[k];
         }
-        for (auto i = 0 * made; i < made; ++i) a[i] = end[i];
-        return a + made;
+        for (auto i = 0 * count; i < count; ++i) a[i] = end[i];
+        return a + count;
     }
 };
 

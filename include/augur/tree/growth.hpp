@@ -26,7 +26,7 @@ struct augmentations {
 /// are there.
 template <class Nodes = std::vector<path>>
 augmentations augment(const Nodes& nodes, std::size_t depth) {
-    augmentations made;
+    augmentations found;
     const auto next_child = [&](path parent) {
         const std::size_t level = parent.size() + 1;
         if (level > depth) return;
@@ -34,22 +34,22 @@ augmentations augment(const Nodes& nodes, std::size_t depth) {
             return each.size() == level && std::equal(parent.begin(), parent.end(), each.begin());
         };
         parent.push_back(static_cast<std::size_t>(std::count_if(nodes.begin(), nodes.end(), is_child)));
-        made.added.push_back(std::move(parent));
+        found.added.push_back(std::move(parent));
     };
     next_child({});
     for (const path& node : nodes) next_child(node);
-    std::sort(made.added.begin(), made.added.end(), [](const path& a, const path& b) {
+    std::sort(found.added.begin(), found.added.end(), [](const path& a, const path& b) {
         return std::tuple(rank_sum(a), a.size(), a) < std::tuple(rank_sum(b), b.size(), b);
     });
     std::vector<path> all = nodes;
-    all.insert(all.end(), made.added.begin(), made.added.end());
-    made.joint = topology::of_paths(std::move(all));
-    for (const path& each : paths_of(made.joint)) {
-        const auto at = std::find(made.added.begin(), made.added.end(), each);
-        made.place.push_back(at == made.added.end() ? augmentations::none
-                                                    : static_cast<std::size_t>(at - made.added.begin()));
+    all.insert(all.end(), found.added.begin(), found.added.end());
+    found.joint = topology::of_paths(std::move(all));
+    for (const path& each : paths_of(found.joint)) {
+        const auto at = std::find(found.added.begin(), found.added.end(), each);
+        found.place.push_back(at == found.added.end() ? augmentations::none
+                                                      : static_cast<std::size_t>(at - found.added.begin()));
     }
-    return made;
+    return found;
 }
 
 /// Counts of a joint rollout: whole numbers, so that the sum of parts is the whole, bit for bit.

@@ -16,14 +16,14 @@ using path = std::vector<std::size_t>;
 /// Of every node, in the order of the nodes: what topology::of_paths makes the tree of again, numbered by depth, then
 /// by path.
 inline std::vector<path> paths_of(const topology& of) {
-    std::vector<path> made;
+    std::vector<path> paths;
     std::vector<std::size_t> children(of.size() + 1, 0);
     for (const std::int32_t parent : of.parents()) {
-        path each = parent == after_prefix ? path() : made[static_cast<std::size_t>(parent)];
+        path each = parent == after_prefix ? path() : paths[static_cast<std::size_t>(parent)];
         each.push_back(children[static_cast<std::size_t>(parent + 1)]++);
-        made.push_back(std::move(each));
+        paths.push_back(std::move(each));
     }
-    return made;
+    return paths;
 }
 
 inline std::size_t rank_sum(const path& of) {

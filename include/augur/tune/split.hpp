@@ -47,9 +47,9 @@ inline split proportional_split(std::size_t layer, std::size_t layers, std::span
     }
     if (pass_seconds.empty()) augur::detail::fail("there is no pass to tell the cost of ", layer, " layers from");
     const double share = (1 - output_share) * static_cast<double>(layer) / static_cast<double>(layers);
-    split made{layer, share * pass_seconds.front(), head_seconds, {}, std::move(acceptance)};
-    for (const double seconds : pass_seconds) made.rest_seconds.push_back((1 - share) * seconds);
-    return made;
+    split parts{layer, share * pass_seconds.front(), head_seconds, {}, std::move(acceptance)};
+    for (const double seconds : pass_seconds) parts.rest_seconds.push_back((1 - share) * seconds);
+    return parts;
 }
 
 /// Every split with every length that its figures cover, and plain decoding, fastest first; of equals the one with
@@ -128,9 +128,9 @@ split measured_split(const M& model, const H& head, std::size_t most, std::size_
         std::nth_element(times.begin(), middle, times.end());
         return *middle;
     };
-    split made{head.layer(), median(first[0]), median(heads[0]), {}, {}};
-    for (auto& times : rest) made.rest_seconds.push_back(median(times));
-    return made;
+    split parts{head.layer(), median(first[0]), median(heads[0]), {}, {}};
+    for (auto& times : rest) parts.rest_seconds.push_back(median(times));
+    return parts;
 }
 
 }  // namespace augur::tune

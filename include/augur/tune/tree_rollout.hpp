@@ -126,20 +126,20 @@ struct rollout_result {
 template <class Scheme, class... Watchers>
 rollout_result own_rollout(const Scheme& scheme, std::size_t depth, std::span<const std::vector<token>> prompts,
                            const decode::options& chosen, Watchers&... watchers) {
-    rollout_result made;
+    rollout_result result;
     for (const std::vector<token>& prompt : prompts) {
         decode::session session(scheme, prompt, chosen.sampling, chosen.stop, random::philox_chooser(chosen.seed));
         while (session.finished == finish_reason::running) {
             const bool counts = has_budget(session, depth);
             const auto& round = decode::step(scheme, session, {}, watchers...);
             if (!counts || (depth > 0 && round.decided.drafted == 0)) continue;
-            ++made.rounds;
-            made.committed += round.committed.size();
+            ++result.rounds;
+            result.committed += round.committed.size();
         }
-        made.tokens += session.committed.generated().size();
-        made.seconds += session.counts.seconds.prefill + session.counts.seconds.decoding();
+        result.tokens += session.committed.generated().size();
+        result.seconds += session.counts.seconds.prefill + session.counts.seconds.decoding();
     }
-    return made;
+    return result;
 }
 
 }  // namespace augur::tune

@@ -25,13 +25,13 @@ sequence_t<M> sequence_behind(const M& model, std::span<const token> text) {
     if constexpr (requires { model.make_blank_sequence(text.size()); }) {
         return model.make_blank_sequence(text.size());
     } else {
-        auto made = model.make_sequence();
+        auto sequence = model.make_sequence();
         if constexpr (ScoresLastRows<M>) {
-            model.extend(made, text, 0);
+            model.extend(sequence, text, 0);
         } else if (!text.empty()) {
-            model.extend(made, text);
+            model.extend(sequence, text);
         }
-        return made;
+        return sequence;
     }
 }
 

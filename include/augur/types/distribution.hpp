@@ -26,18 +26,18 @@ class distribution {
 
     /// All mass on one token.
     static distribution point(token on, std::size_t vocabulary_size) {
-        distribution made;
-        made.become_point(on, vocabulary_size);
-        return made;
+        distribution result;
+        result.become_point(on, vocabulary_size);
+        return result;
     }
     /// In proportion to the weights, which must be finite and nonnegative.
     static distribution weighted(std::vector<float> weights) {
-        distribution made;
-        made.weights_ = std::move(weights);
-        made.size_ = made.weights_.size();
-        made.sums_.resize(detail::chunks_in(made.size_));
-        made.sum_up();
-        return made;
+        distribution result;
+        result.weights_ = std::move(weights);
+        result.size_ = result.weights_.size();
+        result.sums_.resize(detail::chunks_in(result.size_));
+        result.sum_up();
+        return result;
     }
 
     std::size_t size() const { return size_; }

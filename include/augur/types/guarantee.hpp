@@ -17,9 +17,9 @@ namespace detail {
 template <class Exact>
 inline constexpr auto rounded_name = [] {
     constexpr std::string_view suffix = ", within numerics";
-    std::array<char, Exact::name.size() + suffix.size()> made{};
-    std::copy(suffix.begin(), suffix.end(), std::copy(Exact::name.begin(), Exact::name.end(), made.begin()));
-    return made;
+    std::array<char, Exact::name.size() + suffix.size()> letters{};
+    std::copy(suffix.begin(), suffix.end(), std::copy(Exact::name.begin(), Exact::name.end(), letters.begin()));
+    return letters;
 }();
 }  // namespace detail
 

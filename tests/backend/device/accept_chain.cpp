@@ -117,9 +117,9 @@ BOOST_AUTO_TEST_CASE(residuals_can_be_raced) {
     std::mt19937 random(8);
     outcomes seen;
     for (int repeat = 0; repeat < 100; ++repeat) {
-        one_round made = random_round(random, 700, {}, augur::draft::sampled{});
-        check_judgement(emulated, residual_race{}, made, made.certain, seen);
-        check_judgement(emulated, residual_race{}, made, made.drawn, seen);
+        one_round round = random_round(random, 700, {}, augur::draft::sampled{});
+        check_judgement(emulated, residual_race{}, round, round.certain, seen);
+        check_judgement(emulated, residual_race{}, round, round.drawn, seen);
     }
     BOOST_TEST(seen.corrected > 100u);
 }
@@ -127,22 +127,22 @@ BOOST_AUTO_TEST_CASE(residuals_can_be_raced) {
 /// Two logits so near each other that both weigh 1: of weights the first is the largest, of logits the second.
 BOOST_AUTO_TEST_CASE(the_mode_is_that_of_the_weights) {
     for (const std::size_t last : {1u, 300u}) {
-        one_round made{.vocabulary = last + 1,
-                       .seed = 1,
-                       .number = 0,
-                       .chosen = {},
-                       .before = {},
-                       .target = {},
-                       .certain = {},
-                       .drawn = {},
-                       .weights = {},
-                       .totals = {}};
-        made.target.assign(2 * made.vocabulary, -4.0f);
-        made.target[0] = 0.0f;
-        made.target[last] = 1e-9f;
-        made.draft(distribution::point(0, made.vocabulary), 0);
+        one_round round{.vocabulary = last + 1,
+                        .seed = 1,
+                        .number = 0,
+                        .chosen = {},
+                        .before = {},
+                        .target = {},
+                        .certain = {},
+                        .drawn = {},
+                        .weights = {},
+                        .totals = {}};
+        round.target.assign(2 * round.vocabulary, -4.0f);
+        round.target[0] = 0.0f;
+        round.target[last] = 1e-9f;
+        round.draft(distribution::point(0, round.vocabulary), 0);
         outcomes seen;
-        check_judgement(emulated, likely_enough{0.9}, made, made.certain, seen);
+        check_judgement(emulated, likely_enough{0.9}, round, round.certain, seen);
         BOOST_TEST(seen.accepted == 1u);
     }
 }
@@ -154,15 +154,15 @@ BOOST_AUTO_TEST_CASE(one_judge_follows_any_prefix) {
     device::round_judge<accept::rejection_sampling, emulated_system> judge({}, 300, 9, chosen, 5);
     const augur::transform::pipeline transform(chosen, 300);
     for (int repeat = 0; repeat < 50; ++repeat) {
-        one_round made = random_round(random, 300, chosen, augur::draft::sampled{});
-        const round_on_device<emulated_system> there({}, made);
-        judge.on_commit(made.before);
-        judge.on_draft(made.before, made.drawn.tokens());
-        judge.judge(made.target.data(), there.chain(made.drawn), made.before.size(), made.number);
-        const augur::scores scores(made.target.data(), made.drawn.size() + 1, 300);
+        one_round round = random_round(random, 300, chosen, augur::draft::sampled{});
+        const round_on_device<emulated_system> there({}, round);
+        judge.on_commit(round.before);
+        judge.on_draft(round.before, round.drawn.tokens());
+        judge.judge(round.target.data(), there.chain(round.drawn), round.before.size(), round.number);
+        const augur::scores scores(round.target.data(), round.drawn.size() + 1, 300);
         const augur::random::philox_chooser chooser(5);
-        const augur::verdict expected = accept::walk(accept::rejection_sampling{}, made.drawn, scores, transform,
-                                                     made.before, chooser, made.number);
+        const augur::verdict expected = accept::walk(accept::rejection_sampling{}, round.drawn, scores, transform,
+                                                     round.before, chooser, round.number);
         BOOST_TEST(judge.result().accepted == expected.accepted);
         BOOST_TEST(judge.result().next == expected.next);
     }
@@ -171,20 +171,20 @@ BOOST_AUTO_TEST_CASE(one_judge_follows_any_prefix) {
 /// Logits so near each other that both weigh 1: top-p leaves the first of them, and so does min-p, though it is not the
 /// largest.
 BOOST_AUTO_TEST_CASE(something_stays_of_a_row_whose_largest_logit_is_cut) {
-    one_round made{.vocabulary = 2,
-                   .seed = 1,
-                   .number = 0,
-                   .chosen = {.top_p = {0.5f}, .min_p = {1}},
-                   .before = {},
-                   .target = {0.0f, 1e-9f, 0.0f, 1e-9f},
-                   .certain = {},
-                   .drawn = {},
-                   .weights = {},
-                   .totals = {}};
-    made.draft(distribution::point(0, made.vocabulary), 0);
+    one_round round{.vocabulary = 2,
+                    .seed = 1,
+                    .number = 0,
+                    .chosen = {.top_p = {0.5f}, .min_p = {1}},
+                    .before = {},
+                    .target = {0.0f, 1e-9f, 0.0f, 1e-9f},
+                    .certain = {},
+                    .drawn = {},
+                    .weights = {},
+                    .totals = {}};
+    round.draft(distribution::point(0, round.vocabulary), 0);
     outcomes seen;
-    check_judgement(emulated, accept::rejection_sampling{}, made, made.certain, seen);
-    check_judgement(emulated, accept::coupled{}, made, made.drawn, seen);
+    check_judgement(emulated, accept::rejection_sampling{}, round, round.certain, seen);
+    check_judgement(emulated, accept::coupled{}, round, round.drawn, seen);
     BOOST_TEST(seen.invalid == 0u);
 }
 
@@ -193,12 +193,12 @@ BOOST_AUTO_TEST_CASE(rounds_leave_nothing_to_those_after_them) {
     std::mt19937 random(9);
     const device::round_judge<accept::rejection_sampling, emulated_system> judge({}, 600, 9, {}, 5);
     for (int repeat = 0; repeat < 50; ++repeat) {
-        const one_round made = random_round(random, 600, {}, augur::draft::sampled{});
-        const round_on_device<emulated_system> there({}, made);
-        judge.judge(made.target.data(), there.chain(made.drawn), made.before.size(), made.number);
+        const one_round round = random_round(random, 600, {}, augur::draft::sampled{});
+        const round_on_device<emulated_system> there({}, round);
+        judge.judge(round.target.data(), there.chain(round.drawn), round.before.size(), round.number);
         const augur::verdict first = judge.result();
         const device::round_judge<accept::rejection_sampling, emulated_system> fresh({}, 600, 9, {}, 5);
-        fresh.judge(made.target.data(), there.chain(made.drawn), made.before.size(), made.number);
+        fresh.judge(round.target.data(), there.chain(round.drawn), round.before.size(), round.number);
         BOOST_TEST(first.accepted == fresh.result().accepted);
         BOOST_TEST(first.next == fresh.result().next);
     }

@@ -84,9 +84,9 @@ words after(const S& on, bool recorded, const words& before, const auto& launche
     const device::buffer<std::uint32_t, S> there(on, before.size());
     const auto run = [&] { launches(there.data()); };
     if (recorded) {
-        const auto made = on.record(run);
+        const auto recording = on.record(run);
         device::send(on, there.data(), before);
-        on.replay(made);
+        on.replay(recording);
     } else {
         device::send(on, there.data(), before);
         run();
@@ -109,43 +109,43 @@ inline words collatz_of(std::uint32_t number) {
 template <class S>
 void check_loops(const S& on, bool recorded) {
     for (const std::uint32_t number : {1u, 2u, 7u, 27u}) {
-        const auto made = after(on, recorded, {number != 1, number, 0},
+        const auto left = after(on, recorded, {number != 1, number, 0},
                                 [&](std::uint32_t* at) { on.repeat_while(at, [&] { launch<collatz>(on, at); }); });
-        BOOST_TEST(made == collatz_of(number), boost::test_tools::per_element());
+        BOOST_TEST(left == collatz_of(number), boost::test_tools::per_element());
     }
 }
 
 template <class S>
 void check_nested_loops(const S& on, bool recorded) {
     for (const std::uint32_t inner : {0u, 1u, 5u}) {
-        const auto made = after(on, recorded, {3, 99, inner, 0}, [&](std::uint32_t* at) {
+        const auto left = after(on, recorded, {3, 99, inner, 0}, [&](std::uint32_t* at) {
             on.repeat_while(at, [&] {
                 launch<begin_inner>(on, at);
                 on.repeat_while(at + 1, [&] { launch<inner_turn>(on, at); });
                 launch<end_outer>(on, at);
             });
         });
-        BOOST_TEST(made == (words{0, 0, inner, 3 * inner}), boost::test_tools::per_element());
+        BOOST_TEST(left == (words{0, 0, inner, 3 * inner}), boost::test_tools::per_element());
     }
 }
 
 template <class S>
 void check_choices(const S& on, bool recorded) {
     for (const std::uint32_t index : {0u, 1u, 2u, 3u, 4u, std::numeric_limits<std::uint32_t>::max()}) {
-        const auto made = after(on, recorded, {index, 5, 6, 7}, [&](std::uint32_t* at) {
+        const auto left = after(on, recorded, {index, 5, 6, 7}, [&](std::uint32_t* at) {
             on.choose(at, 3, [&](std::uint32_t i) { on.clear(at + 1 + i, sizeof *at); });
             on.choose(at, 0, [&](std::uint32_t) { on.clear(at, 4 * sizeof *at); });
         });
         words expected{index, 5, 6, 7};
         if (index < 3) expected[1 + index] = 0;
-        BOOST_TEST(made == expected, boost::test_tools::per_element());
+        BOOST_TEST(left == expected, boost::test_tools::per_element());
     }
 }
 
 /// A choice in a loop.
 template <class S>
 void check_choices_in_loops(const S& on, bool recorded) {
-    const auto made = after(on, recorded, {1, 27, 0, 1}, [&](std::uint32_t* at) {
+    const auto left = after(on, recorded, {1, 27, 0, 1}, [&](std::uint32_t* at) {
         on.repeat_while(at, [&] {
             on.choose(at + 3, 2, [&](std::uint32_t i) {
                 i == 0 ? launch<collatz_halve>(on, at) : launch<collatz_triple>(on, at);
@@ -153,14 +153,14 @@ void check_choices_in_loops(const S& on, bool recorded) {
             launch<collatz_branch>(on, at);
         });
     });
-    BOOST_TEST(made == (words{0, 1, collatz_of(27)[2], 1}), boost::test_tools::per_element());
+    BOOST_TEST(left == (words{0, 1, collatz_of(27)[2], 1}), boost::test_tools::per_element());
 }
 
 /// A loop in a choice, and what comes after both.
 template <class S>
 void check_loops_in_choices(const S& on, bool recorded) {
     for (const std::uint32_t index : {0u, 1u, 2u}) {
-        const auto made = after(on, recorded, {1, 27, 0, index, 0}, [&](std::uint32_t* at) {
+        const auto left = after(on, recorded, {1, 27, 0, index, 0}, [&](std::uint32_t* at) {
             on.choose(at + 3, 2, [&](std::uint32_t i) {
                 if (i == 1) on.repeat_while(at, [&] { launch<collatz>(on, at); });
             });
@@ -168,7 +168,7 @@ void check_loops_in_choices(const S& on, bool recorded) {
         });
         const auto looped = collatz_of(27);
         const auto expected = index == 1 ? words{0, 1, looped[2], 1, 1} : words{1, 27, 0, index, 27};
-        BOOST_TEST(made == expected, boost::test_tools::per_element());
+        BOOST_TEST(left == expected, boost::test_tools::per_element());
     }
 }
 
@@ -176,10 +176,10 @@ void check_loops_in_choices(const S& on, bool recorded) {
 template <class S>
 void check_replays(const S& on) {
     const device::buffer<std::uint32_t, S> there(on, 3);
-    const auto made = on.record([&] { on.repeat_while(there.data(), [&] { launch<collatz>(on, there.data()); }); });
+    const auto recorded = on.record([&] { on.repeat_while(there.data(), [&] { launch<collatz>(on, there.data()); }); });
     for (const std::uint32_t number : {27u, 1u, 9u}) {
         device::send(on, there.data(), words{number != 1, number, 0});
-        on.replay(made);
+        on.replay(recorded);
         BOOST_TEST(there.on_host() == collatz_of(number), boost::test_tools::per_element());
     }
 }
@@ -206,7 +206,7 @@ void check_exceptions(const S& on) {
 template <class S>
 void check_copies(const S& on) {
     const S copy = on;
-    const auto made = after(on, true, {1, 27, 0}, [&](std::uint32_t* at) {
+    const auto left = after(on, true, {1, 27, 0}, [&](std::uint32_t* at) {
         copy.repeat_while(at, [&] {
             launch<collatz>(on, at);
             launch<collatz>(copy, at);
@@ -217,7 +217,7 @@ void check_copies(const S& on) {
         collatz::run(expected.data());
         collatz::run(expected.data());
     }
-    BOOST_TEST(made == expected, boost::test_tools::per_element());
+    BOOST_TEST(left == expected, boost::test_tools::per_element());
 }
 
 template <class S>

@@ -123,8 +123,8 @@ template <class Element, unsigned Bits>
 void check_product(std::size_t rows, std::size_t depth) {
     std::mt19937 random(1);
     const auto of = augur::testing::random_matrix(stored<Bits>, rows, depth, random);
-    const auto made = kept<Element, Bits>({}, of.packed);
-    const auto all = multiplied({}, made.view(), device::most_columns);
+    const auto tiles = kept<Element, Bits>({}, of.packed);
+    const auto all = multiplied({}, tiles.view(), device::most_columns);
     const auto x = inputs<Element>(depth, device::most_columns);
     for (std::size_t i = 0; i < all.size(); ++i) {
         const auto weights = row_of(of.widened, i % rows);
@@ -138,11 +138,11 @@ void check_product(std::size_t rows, std::size_t depth) {
         if (std::abs(static_cast<double>(all[i]) - sum) > 1e-6 * size) BOOST_ERROR(all[i] << " is not " << sum);
     }
     for (std::size_t columns = 1; columns < device::most_columns; columns += columns < 18 ? 1 : 15) {
-        const auto some = multiplied({}, made.view(), columns);
+        const auto some = multiplied({}, tiles.view(), columns);
         BOOST_TEST((some == std::vector(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(columns * rows))));
     }
     const auto turned = kept<Element, Bits>({.backwards = true}, of.packed);
-    BOOST_TEST((multiplied({.backwards = true}, turned.view(), 9) == multiplied({}, made.view(), 9)));
+    BOOST_TEST((multiplied({.backwards = true}, turned.view(), 9) == multiplied({}, tiles.view(), 9)));
 }
 
 }  // namespace
@@ -193,10 +193,10 @@ BOOST_AUTO_TEST_CASE(weights_are_those_of_the_host) {
         std::mt19937 random(3);
         for (const auto& [rows, depth] : {std::pair<std::size_t, std::size_t>{1, 32}, {16, 64}, {37, 96}}) {
             const auto of = augur::testing::random_matrix(stored<Bits>, rows, depth, random);
-            const auto made = kept<Element, Bits>({}, of.packed);
-            check_weights(made.view(), of.packed);
+            const auto weights = kept<Element, Bits>({}, of.packed);
+            check_weights(weights.view(), of.packed);
             const std::size_t panels = (rows + 15) / 16;
-            BOOST_TEST(made.memory_bytes() == panels * depth / 32 * (64 * Bits + 32));
+            BOOST_TEST(weights.memory_bytes() == panels * depth / 32 * (64 * Bits + 32));
         }
     });
 }
@@ -246,10 +246,10 @@ BOOST_AUTO_TEST_CASE(floats_are_rounded_as_in_files) {
             expected.set_row(row, blocks);
             floats.set_row(row, std::as_bytes(own));
         }
-        const matrix_type<Element, Bits> made({}, rows, depth, [&](std::size_t row, std::span<float> out) {
+        const matrix_type<Element, Bits> weights({}, rows, depth, [&](std::size_t row, std::span<float> out) {
             std::copy_n(numbers.begin() + static_cast<std::ptrdiff_t>(row * depth), depth, out.begin());
         });
-        check_weights(made.view(), expected);
+        check_weights(weights.view(), expected);
         check_weights(kept<Element, Bits>({}, floats).view(), expected);
     });
 }
@@ -269,12 +269,12 @@ BOOST_AUTO_TEST_CASE(scales_come_after_the_sums_of_integers) {
     const std::uint16_t third = binary16::of(1.0f / 3).bits;
     std::memcpy(row.data(), &third, 2);
     for (std::size_t k = 0; k < 32; ++k) row[2 + k] = static_cast<std::byte>(k % 2 == 0 ? 127 : -128);
-    const matrix_type<bfloat16, 8> made(
+    const matrix_type<bfloat16, 8> weights(
         {}, 1, 32, [&](std::size_t, std::span<std::byte> out) { std::copy(row.begin(), row.end(), out.begin()); });
     const std::vector<bfloat16> x(32, bfloat16::of(3));
     const device::buffer<bfloat16, emulated_system> in({}, std::span<const bfloat16>(x));
     const device::buffer<float, emulated_system> out({}, 1);
-    device::multiply(emulated_system{}, made.view(), in.data(), 1, device::store_sums{out.data(), 1, 1});
+    device::multiply(emulated_system{}, weights.view(), in.data(), 1, device::store_sums{out.data(), 1, 1});
     BOOST_TEST(out.on_host()[0] == -48 * binary16::from_bits(third).value());
 }
 

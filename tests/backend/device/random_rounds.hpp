@@ -105,31 +105,31 @@ inline std::vector<float> disturbed(std::mt19937& random, const std::vector<floa
 template <class TokenSelector>
 one_round random_round(std::mt19937& random, std::size_t vocabulary, const settings& chosen,
                        TokenSelector token_selector) {
-    one_round made{.vocabulary = vocabulary,
-                   .seed = std::uint64_t{random()} << 32 | random(),
-                   .number = random() % 3,
-                   .chosen = chosen,
-                   .before = prefix(rows::tokens(random, random() % 9, vocabulary)),
-                   .target = {},
-                   .certain = {},
-                   .drawn = {},
-                   .weights = {},
-                   .totals = {}};
+    one_round round{.vocabulary = vocabulary,
+                    .seed = std::uint64_t{random()} << 32 | random(),
+                    .number = random() % 3,
+                    .chosen = chosen,
+                    .before = prefix(rows::tokens(random, random() % 9, vocabulary)),
+                    .target = {},
+                    .certain = {},
+                    .drawn = {},
+                    .weights = {},
+                    .totals = {}};
     for (const token t : rows::tokens(random, random() % 9, vocabulary + 3))
-        made.before.push(t);  // some unknown to the model
+        round.before.push(t);  // some unknown to the model
     const augur::transform::pipeline transform(chosen, vocabulary);
-    const augur::random::philox_chooser chooser(made.seed);
+    const augur::random::philox_chooser chooser(round.seed);
     const std::size_t drafted = random() % 9, invalid = random() % 5 == 0 ? random() % (drafted + 1) : drafted + 1;
     for (std::size_t i = 0; i <= drafted; ++i) {
         const auto row = i == invalid ? invalid_row(random, vocabulary) : random_row(random, vocabulary);
-        made.target.insert(made.target.end(), row.begin(), row.end());
+        round.target.insert(round.target.end(), row.begin(), row.end());
         if (i == drafted) break;
-        distribution drawn_from = transform(disturbed(random, row), made.before);
+        distribution drawn_from = transform(disturbed(random, row), round.before);
         if (drawn_from.empty()) drawn_from = distribution::point(0, vocabulary);
-        augur::position_draws draws(chooser, made.before.size() + i, made.number);
-        made.draft(drawn_from, token_selector.pick(drawn_from, draws));
+        augur::position_draws draws(chooser, round.before.size() + i, round.number);
+        round.draft(drawn_from, token_selector.pick(drawn_from, draws));
     }
-    return made;
+    return round;
 }
 
 /// How often each outcome was seen: a comparison that always sees the same one says little.
@@ -175,10 +175,10 @@ void check_judgement(const std::vector<System>& systems, const Criterion& criter
         judge.on_commit(played.before);
         judge.on_draft(played.before, proposed.tokens());
         judge.judge(there.target.data(), there.chain(proposed), played.before.size(), played.number);
-        const augur::verdict made = judge.result();
-        BOOST_TEST(made.drafted == expected.drafted);
-        BOOST_TEST(made.accepted == expected.accepted);
-        BOOST_TEST(made.next == expected.next);
+        const augur::verdict decided = judge.result();
+        BOOST_TEST(decided.drafted == expected.drafted);
+        BOOST_TEST(decided.accepted == expected.accepted);
+        BOOST_TEST(decided.next == expected.next);
         device::chain_verdict whole;
         on.download(&whole, judge.decided(), sizeof whole);
         BOOST_TEST(whole.valid == (expected.invalid_row() ? 0u : 1u));

@@ -77,17 +77,17 @@ inline std::size_t first_with_its_text(const augur::proposal<point_mass>& tree, 
 template <class TokenSelector>
 one_tree random_tree(std::mt19937& random, std::size_t vocabulary, const settings& chosen,
                      const TokenSelector& token_selector, bool with_replacement) {
-    one_tree made{.vocabulary = vocabulary,
-                  .seed = std::uint64_t{random()} << 32 | random(),
-                  .number = random() % 3,
-                  .chosen = chosen,
-                  .before = augur::prefix(rows::tokens(random, random() % 9, vocabulary)),
-                  .target = {},
-                  .certain = {},
-                  .drawn = {}};
-    for (const token t : rows::tokens(random, random() % 9, vocabulary + 3)) made.before.push(t);
+    one_tree round{.vocabulary = vocabulary,
+                   .seed = std::uint64_t{random()} << 32 | random(),
+                   .number = random() % 3,
+                   .chosen = chosen,
+                   .before = augur::prefix(rows::tokens(random, random() % 9, vocabulary)),
+                   .target = {},
+                   .certain = {},
+                   .drawn = {}};
+    for (const token t : rows::tokens(random, random() % 9, vocabulary + 3)) round.before.push(t);
     const augur::transform::pipeline transform(chosen, vocabulary);
-    const augur::random::philox_chooser chooser(made.seed);
+    const augur::random::philox_chooser chooser(round.seed);
     const std::size_t nodes = random() % (most_nodes + 1), kind = random() % 4;
     const std::size_t invalid = random() % 5 == 0 ? random() % (nodes + 1) : nodes + 1;
     std::vector<std::vector<float>> targets;
@@ -95,32 +95,32 @@ one_tree random_tree(std::mt19937& random, std::size_t vocabulary, const setting
     for (std::size_t row = 0; row <= nodes; ++row) {
         targets.push_back(row == invalid ? rounds::invalid_row(random, vocabulary)
                                          : rounds::random_row(random, vocabulary));
-        drafts.push_back(transform(rounds::disturbed(random, targets.back()), made.before));
+        drafts.push_back(transform(rounds::disturbed(random, targets.back()), round.before));
         if (with_replacement && drafts.back().empty()) {  // siblings share it
             drafts.back() = distribution::point(static_cast<token>(random() % vocabulary), vocabulary);
         }
-        made.target.insert(made.target.end(), targets.back().begin(), targets.back().end());
+        round.target.insert(round.target.end(), targets.back().begin(), targets.back().end());
     }
     for (std::size_t node = 0; node < nodes; ++node) {
         const std::int32_t parent = random_parent(random, kind, node);
         distribution from = drafts[static_cast<std::size_t>(parent + 1)];
         std::size_t sibling = 0;
         for (std::size_t i = 0; i < node; ++i) {
-            if (made.certain.parent(i) != parent) continue;
-            if (!with_replacement && !from.empty()) from.exclude(made.certain.tokens()[i]);
+            if (round.certain.parent(i) != parent) continue;
+            if (!with_replacement && !from.empty()) from.exclude(round.certain.tokens()[i]);
             ++sibling;
         }
         if (from.empty()) from = distribution::point(static_cast<token>(random() % vocabulary), vocabulary);
         augur::position_draws draws(chooser,
-                                    made.before.size() + augur::parents::depth_of(made.certain.parents(), parent),
-                                    made.number, made.certain.aside(parent));
+                                    round.before.size() + augur::parents::depth_of(round.certain.parents(), parent),
+                                    round.number, round.certain.aside(parent));
         draws.at_sibling(sibling);
         const token picked = token_selector.pick(from, draws);
-        made.certain.push(picked, parent);
-        made.drawn.push(picked, from, parent);
-        drafts[node + 1] = drafts[first_with_its_text(made.certain, node) + 1];
+        round.certain.push(picked, parent);
+        round.drawn.push(picked, from, parent);
+        drafts[node + 1] = drafts[first_with_its_text(round.certain, node) + 1];
     }
-    return made;
+    return round;
 }
 
 /// The same in a system's memory.
@@ -185,13 +185,14 @@ void check_tree(const std::vector<System>& systems, const Criterion& criterion, 
                                                      criterion);
         judge.on_commit(played.before);
         judge.on_draft(played.before, proposed.tokens(), proposed.parents());
-        augur::verdict made{.path = std::vector<std::size_t>(3)};
+        augur::verdict decided{.path = std::vector<std::size_t>(3)};
         for (int again = 0; again < 2; ++again) {  // what a round leaves in memory does not matter to the next
             judge.judge(there.rows(), there.tree(proposed), played.before.size(), played.number);
-            judge.result(proposed.parents(), proposed.size(), made);
-            BOOST_TEST((made == expected), "accepted " << made.accepted << ", not " << expected.accepted << "; next "
-                                                       << made.next << ", not " << expected.next << "; leaf "
-                                                       << made.at_leaf << ", not " << expected.at_leaf);
+            judge.result(proposed.parents(), proposed.size(), decided);
+            BOOST_TEST((decided == expected), "accepted " << decided.accepted << ", not " << expected.accepted
+                                                          << "; next " << decided.next << ", not " << expected.next
+                                                          << "; leaf " << decided.at_leaf << ", not "
+                                                          << expected.at_leaf);
         }
         device::tree_verdict whole;
         on.download(&whole, judge.decided_tree(), sizeof whole);

@@ -40,8 +40,8 @@ struct cut_on_device {
         const device::scan_rows scan{of, scans.data(), nullptr, whole.data(), arrivals.data()};
         on.launch(scan.blocks(), scan);
         const device::row_cutter<emulated_system> cutter(on, cut_settings(chosen, of.vocabulary_size), of.count);
-        const row_cut* const made = cutter.cut(on, of, scans.data(), whole.data(), arrivals.data());
-        if (made != nullptr) std::copy_n(made, cuts.size(), cuts.begin());
+        const row_cut* const cut = cutter.cut(on, of, scans.data(), whole.data(), arrivals.data());
+        if (cut != nullptr) std::copy_n(cut, cuts.size(), cuts.begin());
         const device::weigh_rows weigh{
             of, whole.data(), chosen.temperature.value, sums.data(), totals.data(), arrivals.data(), cuts.data()};
         on.launch(weigh.blocks(), weigh);
@@ -52,23 +52,23 @@ void check_rows(const settings& chosen, const std::vector<float>& logits, std::s
     const device::rows_view of{logits.data(), logits.size() / vocabulary, vocabulary};
     const augur::transform::pipeline transform(chosen, vocabulary);
     for (const bool backwards : {false, true}) {
-        const cut_on_device made({backwards}, of, chosen);
+        const cut_on_device got({backwards}, of, chosen);
         for (std::size_t row = 0; row < of.count; ++row) {
             const augur::distribution expected = transform({of.row(row), vocabulary}, {});
             const row_scan seen = augur::detail::scan_row({of.row(row), vocabulary});
             if (!seen.possible()) {
-                BOOST_TEST(made.cuts[row].floor == row_cut{}.floor);
-                BOOST_TEST(made.cuts[row].last_weight == row_cut{}.last_weight);
+                BOOST_TEST(got.cuts[row].floor == row_cut{}.floor);
+                BOOST_TEST(got.cuts[row].last_weight == row_cut{}.last_weight);
                 continue;
             }
             BOOST_TEST_REQUIRE(!expected.empty());
-            const device::row_weights weights(of.row(row), seen.largest, chosen.temperature.value, &made.cuts[row]);
+            const device::row_weights weights(of.row(row), seen.largest, chosen.temperature.value, &got.cuts[row]);
             std::size_t different = 0;
             for (std::size_t t = 0; t < vocabulary; ++t) {
                 different += static_cast<double>(weights[t]) != static_cast<double>(expected.weights()[t]);
             }
             BOOST_TEST(different == 0u);
-            const auto* const sums = made.sums.data() + row * of.chunks();
+            const auto* const sums = got.sums.data() + row * of.chunks();
             BOOST_TEST(std::equal(sums, sums + of.chunks(), expected.sums().begin()));
         }
     }

@@ -38,14 +38,14 @@ void check_edits(const device::row_edits<emulated_system>& edits, const settings
         logits.insert(logits.end(), row.begin(), row.end());
     }
     const auto given = logits;
-    const device::rows_view made =
+    const device::rows_view got =
         edits.edited({logits.data(), drafted.size() + 1, vocabulary}, drafted.data(), before.size());
-    BOOST_TEST(made.count == drafted.size() + 1);
-    BOOST_TEST(made.vocabulary_size == vocabulary);
+    BOOST_TEST(got.count == drafted.size() + 1);
+    BOOST_TEST(got.vocabulary_size == vocabulary);
     BOOST_TEST(logits == given);
     const auto expected = edited_on_host(chosen, logits, vocabulary, before, drafted);
     std::size_t different = 0;
-    for (std::size_t i = 0; i < expected.size(); ++i) different += made.logits[i] != expected[i];
+    for (std::size_t i = 0; i < expected.size(); ++i) different += got.logits[i] != expected[i];
     BOOST_TEST(different == 0u);
 }
 
@@ -106,10 +106,10 @@ BOOST_AUTO_TEST_CASE(a_mask_removes_tokens_but_no_row_becomes_valid) {
     edits.on_draft(prefix(std::vector<token>{}), std::vector<token>{3, 2});
     const float none = -rows::infinity;
     const std::vector<float> logits{0, 3e38f, 2, 3, 4, 0, 1, rows::infinity, 3, 4, 0, 1, 2, 3, 4};
-    const device::rows_view made = edits.edited({logits.data(), 3, 5}, nullptr, 0);
+    const device::rows_view got = edits.edited({logits.data(), 3, 5}, nullptr, 0);
     const std::vector<float> expected{0,    none, none, 5,    4,    0,    3e38f, rows::infinity,
                                       none, 4,    none, none, none, none, none};  // of 2, which was removed before
-    BOOST_TEST(std::vector<float>(made.logits, made.logits + 15) == expected, boost::test_tools::per_element());
+    BOOST_TEST(std::vector<float>(got.logits, got.logits + 15) == expected, boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(rows_that_the_mask_was_not_asked_about_are_refused) {

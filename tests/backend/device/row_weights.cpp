@@ -43,9 +43,9 @@ BOOST_AUTO_TEST_CASE(without_a_cut_they_are_the_pipelines) {
                 for (std::size_t i = 0; i < count; ++i) {
                     const augur::distribution expected = transform({of.row(i), vocabulary}, {});
                     const float largest = augur::detail::scan_row({of.row(i), vocabulary}).largest;
-                    const row_weights made(of.row(i), largest, temperature);
+                    const row_weights weights(of.row(i), largest, temperature);
                     for (std::size_t t = 0; t < vocabulary; ++t)
-                        BOOST_TEST(static_cast<double>(made[t]) == expected[t]);
+                        BOOST_TEST(static_cast<double>(weights[t]) == expected[t]);
                     for (std::size_t c = 0; c < chunks; ++c) BOOST_TEST(sums[i * chunks + c] == expected.sums()[c]);
                     BOOST_TEST(whole[i].largest == largest);
                     BOOST_TEST(totals[i] == expected.total());
@@ -60,12 +60,12 @@ BOOST_AUTO_TEST_CASE(what_is_cut_weighs_nothing) {
     const std::vector<float> logits{2, 0, 1, 2, 1, -1, 1};
     const auto kept = [&](const row_cut& cut) {
         const row_weights weights(logits.data(), 2, 0.5f, &cut), all(logits.data(), 2, 0.5f);
-        std::vector<int> made;
+        std::vector<int> left;
         for (std::size_t i = 0; i < logits.size(); ++i) {
             BOOST_TEST((weights[i] == 0 || weights[i] == all[i]));
-            made.push_back(weights[i] > 0);
+            left.push_back(weights[i] > 0);
         }
-        return made;
+        return left;
     };
     const float second = row_weights(logits.data(), 2, 0.5f)[2];
     BOOST_TEST(kept({}) == std::vector<int>({1, 1, 1, 1, 1, 1, 1}), boost::test_tools::per_element());

@@ -46,20 +46,20 @@ std::vector<T> downloaded(const T* from, std::size_t count) {
     return {from, from + count};  // an emulated system's memory is the host's
 }
 
-void check_moments(const softmax_moments& made, const softmax_moments& expected) {
-    BOOST_TEST(made.maximum == expected.maximum);
-    BOOST_TEST(made.sum == expected.sum);
-    BOOST_TEST((made.moment == expected.moment || (std::isnan(made.moment) && std::isnan(expected.moment))));
-    BOOST_TEST(made.valid == expected.valid);
+void check_moments(const softmax_moments& got, const softmax_moments& expected) {
+    BOOST_TEST(got.maximum == expected.maximum);
+    BOOST_TEST(got.sum == expected.sum);
+    BOOST_TEST((got.moment == expected.moment || (std::isnan(got.moment) && std::isnan(expected.moment))));
+    BOOST_TEST(got.valid == expected.valid);
 }
 
-void check_row(const device::scanned_row& made, std::span<const float> row) {
+void check_row(const device::scanned_row& scanned, std::span<const float> row) {
     const row_scan expected = augur::detail::scan_row(row);
-    BOOST_TEST(made.scan.largest == expected.largest);
-    BOOST_TEST(made.scan.valid == expected.valid);
-    if (expected.possible()) BOOST_TEST(made.scan.first == expected.first);
-    check_moments(made.moments, augur::measure::moments(row));
-    BOOST_TEST(made.entropy_nats == augur::measure::entropy_nats(row));
+    BOOST_TEST(scanned.scan.largest == expected.largest);
+    BOOST_TEST(scanned.scan.valid == expected.valid);
+    if (expected.possible()) BOOST_TEST(scanned.scan.first == expected.first);
+    check_moments(scanned.moments, augur::measure::moments(row));
+    BOOST_TEST(scanned.entropy_nats == augur::measure::entropy_nats(row));
 }
 
 const std::size_t vocabularies[] = {1, 2, 255, 256, 257, 4096, 4097, 5000, 70000};
@@ -78,10 +78,10 @@ BOOST_AUTO_TEST_CASE(rows_say_what_they_say_on_the_host) {
         for (const bool backwards : {false, true}) {
             const device::row_scanner scanner(emulated_system{backwards}, vocabulary, count);
             for (const std::size_t used : {count, std::size_t{3}}) {
-                const auto made = downloaded(scanner.scan(logits.data(), used), used);
+                const auto scanned = downloaded(scanner.scan(logits.data(), used), used);
                 for (std::size_t i = 0; i < used; ++i) {
                     BOOST_TEST_CONTEXT("row " << i << " of " << vocabulary << " logits")
-                    check_row(made[i], std::span<const float>(logits).subspan(i * vocabulary, vocabulary));
+                    check_row(scanned[i], std::span<const float>(logits).subspan(i * vocabulary, vocabulary));
                 }
             }
         }
@@ -104,10 +104,10 @@ BOOST_AUTO_TEST_CASE(chunks_say_what_they_say_on_the_host) {
             const auto part =
                 std::span<const float>(row).subspan(begin, augur::detail::end_of_chunk(begin, vocabulary) - begin);
             const row_scan expected = augur::detail::scan_row(part);
-            for (const row_scan& made : {scans[chunk], alone[chunk]}) {
-                BOOST_TEST(made.largest == expected.largest);
-                BOOST_TEST(made.valid == expected.valid);
-                BOOST_TEST(made.first == begin + expected.first);
+            for (const row_scan& scan : {scans[chunk], alone[chunk]}) {
+                BOOST_TEST(scan.largest == expected.largest);
+                BOOST_TEST(scan.valid == expected.valid);
+                BOOST_TEST(scan.first == begin + expected.first);
             }
             check_moments(moments[chunk], augur::measure::moments_of_chunk(part));
         }

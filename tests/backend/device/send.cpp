@@ -60,10 +60,10 @@ BOOST_AUTO_TEST_CASE(there_is_a_launch_for_each_2048_bytes) {
 BOOST_AUTO_TEST_CASE(a_recording_holds_the_values_as_they_were) {
     const emulated_system on;
     std::vector<std::uint32_t> values{1, 2, 3}, there(3, 0);
-    const auto made = on.record([&] { device::send(on, there.data(), values); });
+    const auto recorded = on.record([&] { device::send(on, there.data(), values); });
     values = {4, 5, 6};
     BOOST_TEST(there[0] == 0u);
-    on.replay(made);
+    on.replay(recorded);
     BOOST_TEST(there == (std::vector<std::uint32_t>{1, 2, 3}), boost::test_tools::per_element());
 }
 

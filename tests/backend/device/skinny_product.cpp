@@ -51,10 +51,10 @@ struct product {
     }
 
     std::vector<float> multiplied(const emulated_system& on, std::size_t columns) const {
-        const auto made = matrix(on);
+        const auto tiles = matrix(on);
         const device::buffer<Element, emulated_system> in(on, std::span<const Element>(inputs(columns)));
         const device::buffer<float, emulated_system> out(on, columns * rows);
-        device::multiply(on, made.view(), in.data(), columns, device::store_sums{out.data(), rows, rows});
+        device::multiply(on, tiles.view(), in.data(), columns, device::store_sums{out.data(), rows, rows});
         return out.on_host();
     }
 
@@ -147,11 +147,11 @@ BOOST_AUTO_TEST_CASE(every_weight_has_a_place_of_its_own) {
 
 BOOST_AUTO_TEST_CASE(sums_are_added_to_a_state) {
     const product<bfloat16> of{20, 40};
-    const auto made = of.matrix({});
+    const auto weights = of.matrix({});
     const device::buffer<bfloat16, emulated_system> in({}, std::span<const bfloat16>(of.inputs(3)));
     const auto start = normal_numbers(3 * of.rows, 5);
     const device::buffer<float, emulated_system> state({}, std::span<const float>(start));
-    device::multiply(emulated_system{}, made.view(), in.data(), 3, device::add_sums{state.data(), of.rows});
+    device::multiply(emulated_system{}, weights.view(), in.data(), 3, device::add_sums{state.data(), of.rows});
     const auto alone = of.multiplied({}, 3), got = state.on_host();
     for (std::size_t i = 0; i < got.size(); ++i) BOOST_TEST(got[i] == start[i] + alone[i]);
 }
@@ -162,7 +162,7 @@ namespace {
 template <unsigned Tiles, unsigned Panels>
 auto by_panels(const emulated_system& on, const product<bfloat16>& of, std::size_t columns) {
     const std::size_t padded = device::tile_layout::padded(of.rows), panels = (of.rows + 15) / 16;
-    const auto made = of.matrix(on);
+    const auto weights = of.matrix(on);
     const auto start = normal_numbers(columns * of.rows, 5), weight = normal_numbers(of.rows, 6);
     const device::buffer<bfloat16, emulated_system> in(on, std::span<const bfloat16>(of.inputs(columns))),
         out(on, columns * padded);
@@ -171,7 +171,11 @@ auto by_panels(const emulated_system& on, const product<bfloat16>& of, std::size
     on.clear(out.data(), out.memory_bytes());
     using finish = device::add_and_prepare<bfloat16>;
     const device::skinny_product<device::tiled_view<bfloat16>, Tiles, Panels, finish> kernel{
-        made.view(), in.data(), columns, {}, {state.data(), of.rows, norm.data(), out.data(), padded, squares.data()}};
+        weights.view(),
+        in.data(),
+        columns,
+        {},
+        {state.data(), of.rows, norm.data(), out.data(), padded, squares.data()}};
     BOOST_TEST(kernel.blocks() == (panels + Panels - 1) / Panels);
     on.launch(kernel.blocks(), kernel);
     std::vector<std::uint16_t> prepared;
@@ -244,11 +248,11 @@ BOOST_AUTO_TEST_CASE(gates_are_paired_with_their_factors) {
     const std::size_t size = 11, columns = 2,
                       stride = 32;  // two panels: rows 0-7 gate, 8-15 other, 16-18 gate, 24-26 other
     const product<binary16> of{32, 40};
-    const auto made = of.matrix({});
+    const auto weights = of.matrix({});
     const device::buffer<binary16, emulated_system> in({}, std::span<const binary16>(of.inputs(columns)));
     const device::buffer<binary16, emulated_system> out({}, columns * stride);
     emulated_system{}.clear(out.data(), out.memory_bytes());
-    device::multiply(emulated_system{}, made.view(), in.data(), columns,
+    device::multiply(emulated_system{}, weights.view(), in.data(), columns,
                      device::gate_sums<binary16>{out.data(), size, stride});
     const auto sums = of.multiplied({}, columns);
     const auto got = out.on_host();
@@ -272,9 +276,9 @@ BOOST_AUTO_TEST_CASE(impossible_shapes_are_refused) {
         return std::string(e.what()) == "a matrix of 0 rows by 5 has no weights";
     });
     BOOST_CHECK_THROW(matrix(5, 0), augur::error);
-    const auto made = matrix(1, 1);
+    const auto weights = matrix(1, 1);
     for (const std::size_t columns : {0u, 65u}) {
-        BOOST_CHECK_EXCEPTION(device::multiply(emulated_system{}, made.view(), static_cast<const bfloat16*>(nullptr),
+        BOOST_CHECK_EXCEPTION(device::multiply(emulated_system{}, weights.view(), static_cast<const bfloat16*>(nullptr),
                                                columns, device::store_sums{}),
                               augur::error, [&](const augur::error& e) {
                                   return std::string(e.what()) ==

@@ -40,14 +40,14 @@ BOOST_AUTO_TEST_CASE(loops_and_choices_nest_at_once_and_recorded) {
 BOOST_AUTO_TEST_CASE(a_recording_runs_when_it_is_replayed_and_not_before) {
     const emulated_system on;
     std::uint32_t from = 3, to = 0, flag = 1;
-    const auto made = on.record([&] {
+    const auto recorded = on.record([&] {
         on.copy(&to, &from, sizeof to);
         on.clear(&flag, sizeof flag);
     });
     BOOST_TEST(to == 0u);
     BOOST_TEST(flag == 1u);
     from = 4;
-    on.replay(made);
+    on.replay(recorded);
     BOOST_TEST(to == 4u);
     BOOST_TEST(flag == 0u);
 }
@@ -56,11 +56,11 @@ BOOST_AUTO_TEST_CASE(each_body_is_recorded_once) {
     const emulated_system on;
     std::uint32_t words[] = {0, 7};
     std::vector<std::uint32_t> bodies;
-    const auto made = on.record([&] {
+    const auto recorded = on.record([&] {
         on.repeat_while(words, [&] { bodies.push_back(9); });
         on.choose(words + 1, 3, [&](std::uint32_t i) { bodies.push_back(i); });
     });
-    on.replay(made);
+    on.replay(recorded);
     BOOST_TEST(bodies == (std::vector<std::uint32_t>{9, 0, 1, 2}), boost::test_tools::per_element());
 }
 
@@ -92,7 +92,7 @@ BOOST_AUTO_TEST_CASE(threads_take_turns_and_a_recording_is_one_turn) {
     std::uint32_t from = 3, recorded = 0, launched = 0, uploaded = 0;
     std::atomic<bool> begins = false, is_done = false;
     std::thread other;
-    const auto made = on.record([&] {
+    const auto recording = on.record([&] {
         other = std::thread([&] {
             begins = true;
             on.copy(&launched, &from, sizeof from);
@@ -106,12 +106,12 @@ BOOST_AUTO_TEST_CASE(threads_take_turns_and_a_recording_is_one_turn) {
         on.copy(&recorded, &from, sizeof from);
     });
     other.join();
-    BOOST_TEST(made.size() == 1U);
+    BOOST_TEST(recording.size() == 1U);
     BOOST_TEST(launched == 3U);
     BOOST_TEST(uploaded == 3U);
     BOOST_TEST(recorded == 0U);
     from = 4;
-    on.replay(made);
+    on.replay(recording);
     BOOST_TEST(recorded == 4U);
     BOOST_TEST(launched == 3U);
 }

@@ -124,10 +124,10 @@ BOOST_AUTO_TEST_CASE(the_first_pass_is_shared_and_the_last_block_goes_on) {
                 }
                 BOOST_TEST(shared.arrivals == 0u);
                 const double sum = augur::detail::sum_in_chunks(values, size);
-                for (const answers& made : {shared.said[last], alone.said[0]}) {
+                for (const answers& answer : {shared.said[last], alone.said[0]}) {
                     for (int turn = 0; turn < 2; ++turn) {
-                        BOOST_TEST(made.sums[turn] == sum);
-                        BOOST_TEST(made.largest[turn] == augur::detail::scan_row(values).first);
+                        BOOST_TEST(answer.sums[turn] == sum);
+                        BOOST_TEST(answer.largest[turn] == augur::detail::scan_row(values).first);
                     }
                 }
                 BOOST_TEST(alone.said[0].decides);

@@ -67,9 +67,9 @@ settings far_settings(std::mt19937& random, const std::vector<token>& tokens, fl
 }
 
 augur::prefix far_text(std::mt19937& random, const std::vector<token>& tokens) {
-    augur::prefix made(std::vector<token>{tokens[random() % tokens.size()]});
-    for (int i = 0; i < 4; ++i) made.push(tokens[random() % tokens.size()]);
-    return made;
+    augur::prefix text(std::vector<token>{tokens[random() % tokens.size()]});
+    for (int i = 0; i < 4; ++i) text.push(tokens[random() % tokens.size()]);
+    return text;
 }
 
 /// What a draft draws from, and where nothing is left one of the tokens.

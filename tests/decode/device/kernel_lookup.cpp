@@ -73,8 +73,8 @@ void check_draft(const std::vector<token>& text, const draft::prompt_lookup& loo
                                                          static_cast<std::uint32_t>(lookup.min_n()),
                                                          static_cast<std::uint32_t>(lookup.max_n())});
         const state_type after = state.on_host().front();
-        const std::vector<token> made = there.on_host();
-        const auto got = std::span<const token>(made).subspan(text.size(), after.drafted);
+        const std::vector<token> tokens = there.on_host();
+        const auto got = std::span<const token>(tokens).subspan(text.size(), after.drafted);
         BOOST_TEST(got == expected.tokens(), boost::test_tools::per_element());
         BOOST_TEST(after.asks.seen().match_length == context.seen().match_length);
     }

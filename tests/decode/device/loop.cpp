@@ -276,10 +276,10 @@ BOOST_AUTO_TEST_CASE(rows_that_cannot_be_drawn_from) {
     run_check check;
     for (const std::size_t at : {3u, 9u, 14u}) {  // the target's
         check.target_law.invalid = at;
-        const auto made = check(policy::fixed_length{4}, accept::exact{});
-        BOOST_TEST((made.finish == finish_reason::invalid_logits));
-        BOOST_TEST(made.detail.find("the target's logit of token 3 at position " + std::to_string(at)) == 0u);
-        BOOST_TEST(made.tokens.size() == at - 3);
+        const auto decoded = check(policy::fixed_length{4}, accept::exact{});
+        BOOST_TEST((decoded.finish == finish_reason::invalid_logits));
+        BOOST_TEST(decoded.detail.find("the target's logit of token 3 at position " + std::to_string(at)) == 0u);
+        BOOST_TEST(decoded.tokens.size() == at - 3);
     }
     check.target_law.invalid = 1000;
     check.draft_law.invalid = 10;  // the draft's ends the draft

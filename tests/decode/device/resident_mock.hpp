@@ -33,9 +33,9 @@ struct law {
             words[i] = static_cast<std::uint32_t>(before[count - 1 - i]);
         }
         const auto number = [&](std::uint32_t key) {
-            const auto made =
+            const auto bits =
                 augur::random::philox4x32({words[0], words[1], words[2], static_cast<std::uint32_t>(of)}, {key, 5});
-            return static_cast<float>(made[0] >> 8) * 0x1.0p-24f;
+            return static_cast<float>(bits[0] >> 8) * 0x1.0p-24f;
         };
         if (count == invalid && of == 3) return std::numeric_limits<float>::quiet_NaN();
         const float own = static_cast<float>(shared) / 8;

@@ -84,9 +84,9 @@ BOOST_AUTO_TEST_CASE(no_first_layer_runs_twice_and_texts_are_those_of_generate) 
     check.chosen.timed = false;
     check.chosen.stop.max_tokens = 50;
     std::size_t accepted = 0, drafted = 0;
-    const auto add = [&](const auto& made) {
-        accepted += made.counts.stages.back().accepted;
-        drafted += made.counts.stages.back().drafted;
+    const auto add = [&](const auto& decoded) {
+        accepted += decoded.counts.stages.back().accepted;
+        drafted += decoded.counts.stages.back().drafted;
     };
     for (std::uint64_t seed = 0; seed < 3; ++seed) {
         check.chosen.seed = seed;

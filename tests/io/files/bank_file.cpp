@@ -8,7 +8,7 @@ using namespace augur;
 BOOST_AUTO_TEST_SUITE(io_bank_file)
 
 const io::bank_identity identity{"aaaa", "bbbb", 100, 3};
-io::bank_file made() {
+io::bank_file some_bank() {
     return {
         identity,
         "code",
@@ -23,7 +23,7 @@ io::bank_file made() {
 
 /// With other content and the checksum that it should have.
 std::string with(const std::string& key, const nlohmann::ordered_json& value) {
-    auto content = nlohmann::ordered_json::parse(made().text());
+    auto content = nlohmann::ordered_json::parse(some_bank().text());
     content.erase("checksum");
     content[key] = value;
     content["checksum"] = io::bank_file::checksum_of(content);
@@ -40,8 +40,8 @@ std::string refusal(const std::string& text) {
 }
 
 BOOST_AUTO_TEST_CASE(what_was_written_is_read_bit_for_bit) {
-    const auto read = io::parse_bank(made().text(), "b.json");
-    BOOST_CHECK((read == made()));
+    const auto read = io::parse_bank(some_bank().text(), "b.json");
+    BOOST_CHECK((read == some_bank()));
     BOOST_TEST(read.trees[1].accepted_length == 1.0 / 3);
     BOOST_TEST(read.trees[0].tokens_per_second == 0.1 + 0.2);
     BOOST_CHECK((read.trees.shape(1) == topology{-1, -1, 0}));
@@ -51,7 +51,7 @@ BOOST_AUTO_TEST_CASE(what_was_written_is_read_bit_for_bit) {
 }
 
 BOOST_AUTO_TEST_CASE(a_damaged_bank_is_refused) {
-    const std::string text = made().text();
+    const std::string text = some_bank().text();
     for (std::size_t cut = 0; cut + 2 < text.size(); cut += 7) BOOST_TEST(refusal(text.substr(0, cut)) != "");
     for (std::size_t i = 0; i < text.size(); ++i) {
         if (text[i] < '0' || text[i] > '9') continue;
@@ -83,7 +83,7 @@ BOOST_AUTO_TEST_CASE(what_is_no_bank_is_refused_with_its_values) {
 BOOST_AUTO_TEST_CASE(a_bank_of_others_is_refused_with_both_values) {
     const auto against = [](io::bank_identity here) -> std::string {
         try {
-            io::check_bank(made(), here, "b.json");
+            io::check_bank(some_bank(), here, "b.json");
             return "";
         } catch (const error& problem) {
             return problem.what();

@@ -27,9 +27,9 @@ const io::tokenizer sentencepiece(augur::testing::sentencepiece_words());
 const io::text_codec byte_codec(byte_level), piece_codec(sentencepiece);
 
 opening greedy(const io::tokenizer& tokens) {
-    opening made{{tokens.words().bos}};
-    made.sampling.temperature.value = 0;
-    return made;
+    opening start{{tokens.words().bos}};
+    start.sampling.temperature.value = 0;
+    return start;
 }
 
 auto saying(const io::tokenizer& tokens, const io::text_codec& codec, const std::string& text,
@@ -47,17 +47,17 @@ BOOST_AUTO_TEST_CASE(a_golden_trace) {
     const auto scheme =
         switched(saying(byte_level, byte_codec, text, bits), saying(sentencepiece, piece_codec, text, bits),
                  rolling_entropy({.thresholds_bits = {1}, .window = 1, .dwell = 1}));
-    const auto made = bridged_generate(scheme, {greedy(byte_level), greedy(sentencepiece)});
-    BOOST_TEST(made.bytes == text);
+    const auto decoded = bridged_generate(scheme, {greedy(byte_level), greedy(sentencepiece)});
+    BOOST_TEST(decoded.bytes == text);
     std::string trace;
-    for (const auto& each : made.tokens) {
+    for (const auto& each : decoded.tokens) {
         const auto& words = (each.model == 0 ? byte_level : sentencepiece).words();
         trace += (each.model == 0 ? " S:" : " L:") + words.texts[static_cast<std::size_t>(each.id)];
     }
     BOOST_TEST(trace == " S:hello S:æ S:Ĺ S:¥ L:<0xE6> L:<0x9C> L:<0xAC> S:Ġw S:<|endoftext|>");
-    BOOST_TEST(made.counts.waited == 4u);
-    BOOST_TEST(made.counts.switches == 2u);
-    BOOST_TEST(made.counts.models[1].caught_up == 2u);  // <s> and hello; 日 makes its first row
+    BOOST_TEST(decoded.counts.waited == 4u);
+    BOOST_TEST(decoded.counts.switches == 2u);
+    BOOST_TEST(decoded.counts.models[1].caught_up == 2u);  // <s> and hello; 日 makes its first row
 }
 
 BOOST_AUTO_TEST_CASE(texts_of_all_kinds_are_handed_over) {
@@ -72,13 +72,13 @@ BOOST_AUTO_TEST_CASE(texts_of_all_kinds_are_handed_over) {
             const rolling_entropy policy({{1.2}, 1 + random() % 3, 1 + random() % 4});
             const auto scheme = switched(saying(byte_level, byte_codec, text, bits),
                                          saying(sentencepiece, piece_codec, text, bits), policy);
-            const auto made = bridged_generate(scheme, {greedy(byte_level), greedy(sentencepiece)},
-                                               {.max_tokens = 500, .first = seed % 2});
-            BOOST_TEST(made.bytes == text);
-            BOOST_TEST((made.finish == finish_reason::stop_token));
-            BOOST_TEST(made.counts.lost + made.counts.full == 0u);
-            switches += made.counts.switches;
-            waited += made.counts.waited;
+            const auto decoded = bridged_generate(scheme, {greedy(byte_level), greedy(sentencepiece)},
+                                                  {.max_tokens = 500, .first = seed % 2});
+            BOOST_TEST(decoded.bytes == text);
+            BOOST_TEST((decoded.finish == finish_reason::stop_token));
+            BOOST_TEST(decoded.counts.lost + decoded.counts.full == 0u);
+            switches += decoded.counts.switches;
+            waited += decoded.counts.waited;
         }
     }
     BOOST_TEST(switches > 100u);
@@ -92,12 +92,12 @@ BOOST_AUTO_TEST_CASE(any_bytes_are_handed_over) {
         const auto large = augur::testing::hashed_model(sentencepiece.vocabulary_size(), 2 * seed + 1, 3);
         const auto scheme = switched(spoken(small, byte_codec), spoken(large, piece_codec),
                                      rolling_entropy({.thresholds_bits = {6.5}, .window = 2, .dwell = 2}));
-        const auto made = bridged_generate(scheme, {opening{{1}}, opening{{1}}}, {.seed = seed, .max_tokens = 80});
+        const auto decoded = bridged_generate(scheme, {opening{{1}}, opening{{1}}}, {.seed = seed, .max_tokens = 80});
         std::string joined;
-        for (const auto& each : made.tokens) joined += each.bytes;
-        BOOST_TEST(joined == made.bytes);
-        BOOST_TEST(made.counts.lost == 0u);
-        switches += made.counts.switches;
+        for (const auto& each : decoded.tokens) joined += each.bytes;
+        BOOST_TEST(joined == decoded.bytes);
+        BOOST_TEST(decoded.counts.lost == 0u);
+        switches += decoded.counts.switches;
     }
     BOOST_TEST(switches > 15u);
 }
@@ -114,10 +114,10 @@ BOOST_AUTO_TEST_CASE(a_vocabulary_that_lacks_a_byte_is_not_handed_a_text_with_it
     const auto scheme =
         switched(spoken(model, codec, tokens.end_tokens()), saying(sentencepiece, piece_codec, text, bits),
                  rolling_entropy({.thresholds_bits = {1}, .window = 1, .dwell = 2}));
-    const auto made = bridged_generate(scheme, {greedy(tokens), greedy(sentencepiece)}, {.first = 1});
-    BOOST_TEST(made.bytes == text);
-    BOOST_TEST(made.counts.lost == 2u);  // after two tokens of five and after four
-    BOOST_TEST(made.counts.models[0].written == 0u);
+    const auto decoded = bridged_generate(scheme, {greedy(tokens), greedy(sentencepiece)}, {.first = 1});
+    BOOST_TEST(decoded.bytes == text);
+    BOOST_TEST(decoded.counts.lost == 2u);  // after two tokens of five and after four
+    BOOST_TEST(decoded.counts.models[0].written == 0u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

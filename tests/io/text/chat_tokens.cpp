@@ -17,9 +17,9 @@ namespace {
 const std::vector<chat_message> question = {{"user", "hi"}};
 
 std::vector<token> encoded(const vocabulary& words) {
-    const tokenizer made(words);
-    const chat_template layout(made.words());
-    return encode_chat(made, layout, layout.render(question));
+    const tokenizer tokens(words);
+    const chat_template layout(tokens.words());
+    return encode_chat(tokens, layout, layout.render(question));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "augur/io/text/text_codec.hpp"
 
 #include <augur/io/text/tokenizer.hpp>
+#include <augur/switching/speaker.hpp>
 #include <boost/test/unit_test.hpp>
 #include <random>
 #include <string>
@@ -15,6 +16,8 @@ using namespace augur::io;
 using namespace std::string_literals;
 using augur::testing::byte_level_words;
 using augur::testing::sentencepiece_words;
+
+static_assert(switching::TextCodec<text_codec>);
 
 namespace {
 

@@ -61,9 +61,9 @@ BOOST_AUTO_TEST_CASE(parts_of_a_pass_are_the_whole) {
         const kernels::buffer<token, emulated_system> there(on, std::span<const token>(text));
         const kernels::buffer<std::uint32_t, emulated_system> words(on, 2);
         resident.fill(there.data(), 250);
-        const auto same = [&](const float* made, const float* expected, std::size_t count) {
+        const auto same = [&](const float* found, const float* expected, std::size_t count) {
             std::vector<float> got(count * model.vocabulary_size());
-            on.download(got.data(), made, got.size() * sizeof(float));
+            on.download(got.data(), found, got.size() * sizeof(float));
             BOOST_TEST(std::equal(got.begin(), got.end(), expected));
         };
         for (const std::uint32_t from : {250u, 253u, 256u}) {  // over the end of a block of the cache

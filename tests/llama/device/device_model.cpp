@@ -310,10 +310,10 @@ BOOST_AUTO_TEST_CASE(passes_that_want_different_rows_run_together) {
             using pass_type = augur::pass<decltype(s)>;
             const std::vector<pass_type> both = {{.sequence = &s, .tokens = a, .rows = rows_of_a},
                                                  {.sequence = &t, .tokens = b, .rows = rows_of_b}};
-            std::vector<augur::model::pass_rows<model_type>> made(2);
-            augur::model::run<model_type>(model, both, made);
-            BOOST_TEST((std::pair{copied(made[0]), copied(model.hidden(s))} == alone(a, rows_of_a)));
-            BOOST_TEST((std::pair{copied(made[1]), copied(model.hidden(t))} == alone(b, rows_of_b)));
+            std::vector<augur::model::pass_rows<model_type>> results(2);
+            augur::model::run<model_type>(model, both, results);
+            BOOST_TEST((std::pair{copied(results[0]), copied(model.hidden(s))} == alone(a, rows_of_a)));
+            BOOST_TEST((std::pair{copied(results[1]), copied(model.hidden(t))} == alone(b, rows_of_b)));
             BOOST_TEST(model.hidden(s).size() == rows_of_a);
             BOOST_TEST(model.hidden(t).size() == rows_of_b);
         }

@@ -98,7 +98,7 @@ std::vector<float> rows_of(const Model& model, std::size_t prompt) {
 
 std::string refusal(const wide_settings& chosen) {
     try {
-        const products<bfloat16> made({}, chosen);
+        const products<bfloat16> refused({}, chosen);
     } catch (const augur::error& e) {
         return e.what();
     }
@@ -307,8 +307,8 @@ BOOST_AUTO_TEST_CASE(a_scheme_promises_what_the_products_allow) {
     options.sampling.temperature = {0};
     options.stop.max_tokens = 20;
     const std::vector<token> prompt = {1, 2, 3, 1, 2, 3};
-    const auto made = augur::decode::generate<augur::lossless_within_numerics>(scheme_with(model), prompt, options);
-    BOOST_TEST(made.tokens.size() == 20u);
+    const auto decoded = augur::decode::generate<augur::lossless_within_numerics>(scheme_with(model), prompt, options);
+    BOOST_TEST(decoded.tokens.size() == 20u);
 }
 
 BOOST_AUTO_TEST_CASE(memory_is_counted) {

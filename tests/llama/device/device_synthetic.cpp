@@ -58,7 +58,7 @@ augur::llama::config small_shape(bool tied) {
 }
 
 template <class Element, device_format F = device_format::elements>
-auto made(const device::synthetic& of, bool backwards = false) {
+auto weights_of(const device::synthetic& of, bool backwards = false) {
     return device::make_weights<Element, F>(emulated_system{backwards}, of);
 }
 
@@ -146,7 +146,7 @@ template <class Element>
 void check_matrices(bool backwards) {
     const auto c = odd_shape();
     const std::uint64_t seed = 0x500000003;
-    const auto w = made<Element>({c, seed, 1, 0.5f}, backwards);
+    const auto w = weights_of<Element>({c, seed, 1, 0.5f}, backwards);
     const auto check = [&](const kernels::tiled_view<Element>& view, const random_matrix& from) {
         BOOST_TEST(view.rows == from.rows);
         BOOST_TEST(
@@ -191,7 +191,7 @@ BOOST_AUTO_TEST_CASE(numbers_are_odd_multiples_of_a_unit) {
 BOOST_AUTO_TEST_CASE(a_tied_head_is_the_embedding) {
     auto c = odd_shape();
     c.tied_head = true;
-    const auto w = made<bfloat16>({c, 4});
+    const auto w = weights_of<bfloat16>({c, 4});
     const auto head = unpacked(w->head());
     for (std::size_t i = 0; i < 51 * 37; ++i) {
         BOOST_REQUIRE(head[i / 37 * w->head().padded_depth() + i % 37] == w->embedding()[i].value());
@@ -200,10 +200,10 @@ BOOST_AUTO_TEST_CASE(a_tied_head_is_the_embedding) {
 
 BOOST_AUTO_TEST_CASE(equal_seeds_are_equal_bits_and_nothing_else_is) {
     const auto c = odd_shape();
-    const auto first = matrices(*made<bfloat16>({c, 1})), again = matrices(*made<bfloat16>({c, 1}, true));
+    const auto first = matrices(*weights_of<bfloat16>({c, 1})), again = matrices(*weights_of<bfloat16>({c, 1}, true));
     BOOST_TEST((first == again));
     for (const std::uint64_t seed : {std::uint64_t{2}, std::uint64_t{1} << 32 | 1}) {
-        const auto other = matrices(*made<bfloat16>({c, seed}));
+        const auto other = matrices(*weights_of<bfloat16>({c, seed}));
         for (std::size_t i = 0; i < first.size(); ++i) BOOST_TEST((first[i] != other[i]));
     }
     // Rows of all matrices are different from each other, as far as they have numbers of the same places.
@@ -238,8 +238,8 @@ void check_quantised(bool tied, bool backwards) {
     c.tied_head = tied;
     c.feed_forward = 1100;  // more blocks in a row than a block's threads take at once
     const device::synthetic of{c, 0x500000003, 1, 0.5f};
-    const auto elements = made<Element>(of);
-    const auto w = made<Element, F>(of, backwards);
+    const auto elements = weights_of<Element>(of);
+    const auto w = weights_of<Element, F>(of, backwards);
     check_integers(w->head(), elements->head());
     for (std::size_t i = 0; i < 3; ++i) {
         const auto& layer = w->layers()[i];
@@ -266,7 +266,7 @@ BOOST_AUTO_TEST_CASE(integers_are_those_that_quantising_the_elements_gives) {
 template <device_format F>
 std::size_t agreement(bool tied, float depth_scale) {
     const auto c = small_shape(tied);
-    const auto w = made<bfloat16, F>({c, 7, first_deep, depth_scale});
+    const auto w = weights_of<bfloat16, F>({c, 7, first_deep, depth_scale});
     auto shallow = c;
     shallow.layers = first_deep;
     const model_type<bfloat16, F> target({}, c, w), draft({}, shallow, w);
@@ -309,7 +309,7 @@ void check_rows_without_deep_layers() {
     const auto c = small_shape(false);
     auto shallow = c;
     shallow.layers = first_deep;
-    const auto w = made<binary16, F>({c, 3, first_deep, 0});
+    const auto w = weights_of<binary16, F>({c, 3, first_deep, 0});
     const model_type<binary16, F> target({}, c, w), draft({}, shallow, w);
     auto a = target.make_sequence();
     auto b = draft.make_sequence();
@@ -333,7 +333,7 @@ BOOST_AUTO_TEST_CASE(eighty_layers_stay_finite_in_every_format) {
     c.feed_forward = 112;
     c.vocabulary = 64;
     const auto check = [&]<class Element, device_format F>() {
-        const model_type<Element, F> model({}, c, made<Element, F>({c, 5}));
+        const model_type<Element, F> model({}, c, weights_of<Element, F>({c, 5}));
         auto s = model.make_sequence();
         const auto row = model.extend(s, std::vector<token>{1, 2, 3}, 1)[0];
         double squares = 0;
@@ -357,7 +357,7 @@ BOOST_AUTO_TEST_CASE(sixty_four_rows_at_once_are_those_one_by_one_in_a_real_mode
     c.head_size = c.rotary_size = 128;
     c.feed_forward = 1100;
     c.vocabulary = 1000;
-    const model_type<bfloat16> model({}, c, made<bfloat16>({c, 3}));
+    const model_type<bfloat16> model({}, c, weights_of<bfloat16>({c, 3}));
     std::vector<token> text(70);
     for (std::size_t i = 0; i < text.size(); ++i) text[i] = static_cast<token>(37 * i % c.vocabulary);
     auto together = model.make_sequence(), alone = model.make_sequence();
@@ -378,7 +378,7 @@ BOOST_AUTO_TEST_CASE(speculation_writes_the_text_of_plain_decoding) {
     const auto c = small_shape(false);
     auto shallow = c;
     shallow.layers = first_deep;
-    const auto w = made<bfloat16>({c, 7, first_deep, 0.15f});
+    const auto w = weights_of<bfloat16>({c, 7, first_deep, 0.15f});
     const device::device_model<bfloat16, emulated_system> target({}, c, w), draft({}, shallow, w);
     augur::decode::options options;
     options.sampling.temperature = {0};
@@ -424,19 +424,19 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_is_refused) {
     refuses([] { device::known_shape("7b"); }, "there is no shape 7b; there are 135m, 1b, 3b, 8b and 70b");
     refuses([] { device::known_shape("8b", 33); }, "the shape 8b has 32 layers, not 33");
     auto c = odd_shape();
-    refuses([&] { made<bfloat16>({c, 1, 4}); }, "deep layers begin after 4 layers, but the shape has 3");
+    refuses([&] { weights_of<bfloat16>({c, 1, 4}); }, "deep layers begin after 4 layers, but the shape has 3");
     for (const float scale : {-1.0f, INFINITY, std::numeric_limits<float>::quiet_NaN()}) {
-        refuses([&] { made<bfloat16>({c, 1, 1, scale}); }, "the depth scale is ");
+        refuses([&] { weights_of<bfloat16>({c, 1, 1, scale}); }, "the depth scale is ");
     }
-    const auto w = made<bfloat16>({c, 1, 3});
+    const auto w = weights_of<bfloat16>({c, 1, 3});
     c.layers = 4;
     refuses([&] { device::device_model<bfloat16, emulated_system>({}, c, w); },
             "a model of 4 layers cannot have weights of 3");
     c.key_value_heads = 4;
-    refuses([&] { made<bfloat16>({c, 1}); }, "a synthetic Llama: 6 heads cannot share 4 key-value heads equally");
+    refuses([&] { weights_of<bfloat16>({c, 1}); }, "a synthetic Llama: 6 heads cannot share 4 key-value heads equally");
     c = odd_shape();
     c.head_size = 7;
-    refuses([&] { made<bfloat16>({c, 1}); }, "heads of even size, not 7");
+    refuses([&] { weights_of<bfloat16>({c, 1}); }, "heads of even size, not 7");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

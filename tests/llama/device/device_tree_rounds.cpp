@@ -57,16 +57,16 @@ struct decoded_text {
 decoded_text run(const auto& scheme, const augur::transform::settings& chosen, const auto& seen) {
     const std::vector<token> prompt = {1, 2, 3, 1, 2, 3, 1, 2};
     augur::decode::session session(scheme, prompt, chosen, {.max_tokens = 30}, augur::random::philox_chooser(7));
-    decoded_text made;
+    decoded_text text;
     seen(0);
     while (session.finished == augur::finish_reason::running) {
         const auto& last = augur::decode::step(scheme, session, {.timed = false});
-        made.accepted += last.decided.accepted;
-        for (std::size_t i = 0; i < last.decided.path.size(); ++i) made.branches += last.decided.path[i] != i;
-        seen(++made.rounds);
+        text.accepted += last.decided.accepted;
+        for (std::size_t i = 0; i < last.decided.path.size(); ++i) text.branches += last.decided.path[i] != i;
+        seen(++text.rounds);
     }
-    made.text.assign(session.committed.tokens().begin(), session.committed.tokens().end());
-    return made;
+    text.text.assign(session.committed.tokens().begin(), session.committed.tokens().end());
+    return text;
 }
 
 }  // namespace

@@ -29,9 +29,9 @@ const llama::shape same_heads{150, 250, 24, 4, 8, 4};
 /// Heads three times as large, too.
 const llama::shape larger_heads{192, 128, 10, 2, 24, 2};
 
-llama::host_model loaded(const testing::small_llama& made) {
+llama::host_model loaded(const testing::small_llama& file) {
     const testing::temporary_directory folder;
-    return llama::host_model::load(made.write(folder / "model.gguf"), {.threads = 1});
+    return llama::host_model::load(file.write(folder / "model.gguf"), {.threads = 1});
 }
 
 template <class Element, device_format F>
@@ -103,12 +103,12 @@ BOOST_AUTO_TEST_CASE(states_end_in_zeros_and_noise_is_there) {
         BOOST_TEST(std::all_of(states[i].begin() + 64, states[i].end(), [](float x) { return x == 0; }));
     }
     for (const auto& layer : wide.shared_weights()->layers()) {
-        const auto& made = layer.gate_up.view();
+        const auto& view = layer.gate_up.view();
         std::size_t zeros = 0;
-        for (std::size_t i = 0; i < made.tiles() * kernels::tile_layout::fragments; ++i) {
-            for (const auto word : made.fragments[i].words) zeros += word == 0 ? 1 : 0;
+        for (std::size_t i = 0; i < view.tiles() * kernels::tile_layout::fragments; ++i) {
+            for (const auto word : view.fragments[i].words) zeros += word == 0 ? 1 : 0;
         }
-        const double words = 4.0 * static_cast<double>(made.tiles() * kernels::tile_layout::fragments);
+        const double words = 4.0 * static_cast<double>(view.tiles() * kernels::tile_layout::fragments);
         // 150 columns fill 5 blocks of 32, 250 rows of each 32 groups of 8: 8 % of the words are beyond
         BOOST_TEST(static_cast<double>(zeros) < 0.1 * words);
     }

@@ -42,11 +42,11 @@ struct accept_chain {
         const std::size_t row = rows.row_of(team.block());
         if (row > proposed.size) return;
         const walking_block<Team> block = rows.block(team);
-        const row_outcome made = judge(block, row);
+        const row_outcome outcome = judge(block, row);
         if (!block.decides()) return;
         team.each([&](unsigned thread) {
             if (thread != 0) return;
-            rows.outcomes[row] = made;
+            rows.outcomes[row] = outcome;
             writes_are_out();
             if (arrives_last(rows.finished, static_cast<std::uint32_t>(proposed.size + 1))) *decided = walked();
         });
@@ -67,14 +67,14 @@ struct accept_chain {
     }
 
     AUGUR_KERNEL chain_verdict walked() const {
-        chain_verdict made{.drafted = static_cast<std::uint32_t>(proposed.size)};
+        chain_verdict verdict{.drafted = static_cast<std::uint32_t>(proposed.size)};
         row_outcome now = load_near(rows.outcomes);
-        while (now.possible != 0 && now.drawn == no_token && made.accepted < proposed.size) {
-            now = load_near(rows.outcomes + ++made.accepted);
+        while (now.possible != 0 && now.drawn == no_token && verdict.accepted < proposed.size) {
+            now = load_near(rows.outcomes + ++verdict.accepted);
         }
-        made.next = now.drawn;
-        made.valid = now.possible;
-        return made;
+        verdict.next = now.drawn;
+        verdict.valid = now.possible;
+        return verdict;
     }
 };
 

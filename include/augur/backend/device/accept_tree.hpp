@@ -78,10 +78,10 @@ struct accept_tree : judged_tree<Criterion, Tree> {
     AUGUR_KERNEL void operator()(const Team& team) const {
         const std::size_t row = rows.row_of(team.block());
         const walking_block<Team> block = rows.block(team);
-        const tree_outcome made = judge(block, row);
+        const tree_outcome outcome = judge(block, row);
         if (!block.decides()) return;
         team.each([&](unsigned thread) {
-            if (thread == 0) outcomes[row] = made;
+            if (thread == 0) outcomes[row] = outcome;
         });
         if (!is_last_block(team, rows.finished, rows.of.count, team.template shared<std::uint32_t>())) return;
         const tree_verdict walked = follow(block);

@@ -38,7 +38,7 @@ inline void check_cublas(cublasStatus_t status, const char* what) {
 /// Milliseconds on the GPU between two points of a stream.
 class cuda_timer {
  public:
-    cuda_timer() : begin_(made()), end_(made()) {}
+    cuda_timer() : begin_(new_event()), end_(new_event()) {}
 
     template <class Launch>
     float milliseconds(const cuda_system& on, const Launch& launch) const {
@@ -58,7 +58,7 @@ class cuda_timer {
     };
     using event = std::unique_ptr<std::remove_pointer_t<cudaEvent_t>, destroyer>;
 
-    static event made() {
+    static event new_event() {
         cudaEvent_t out = nullptr;
         check_cuda(cudaEventCreate(&out), "making an event");
         return event(out);
@@ -106,9 +106,9 @@ class cublas_products {
     /// `workspace_bytes`: the most that an algorithm may work with.
     explicit cublas_products(const cuda_system& on, std::size_t workspace_bytes = std::size_t{32} << 20)
         : on_(on), workspace_(on, workspace_bytes) {
-        cublasLtHandle_t made = nullptr;
-        check_cublas(cublasLtCreate(&made), "beginning");
-        handle_.reset(made);
+        cublasLtHandle_t handle = nullptr;
+        check_cublas(cublasLtCreate(&handle), "beginning");
+        handle_.reset(handle);
     }
 
     std::size_t memory_bytes() const { return workspace_.memory_bytes(); }

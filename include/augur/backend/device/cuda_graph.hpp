@@ -43,17 +43,17 @@ cudaGraph_t capture(cudaStream_t stream, cudaGraph_t into, const Body& body) {
     check_cuda(into == nullptr ? cudaStreamBeginCapture(stream, mode)
                                : cudaStreamBeginCaptureToGraph(stream, into, nullptr, nullptr, 0, mode),
                "beginning to record");
-    cudaGraph_t made = nullptr;
+    cudaGraph_t graph = nullptr;
     try {
         body();
     } catch (...) {
-        cudaStreamEndCapture(stream, &made);
-        if (into == nullptr && made != nullptr) cudaGraphDestroy(made);
+        cudaStreamEndCapture(stream, &graph);
+        if (into == nullptr && graph != nullptr) cudaGraphDestroy(graph);
         cudaGetLastError();  // what went wrong is on its way
         throw;
     }
-    check_cuda(cudaStreamEndCapture(stream, &made), "ending to record");
-    return made;
+    check_cuda(cudaStreamEndCapture(stream, &graph), "ending to record");
+    return graph;
 }
 
 /// The stream that copies of a system share. While the body of a conditional node is captured it is another, since the
@@ -69,13 +69,13 @@ class cuda_streams {
 
     /// A stream that does not wait for the default one. It can be made while others are captured.
     static cudaStream_t make() {
-        cudaStream_t made = nullptr;
+        cudaStream_t stream = nullptr;
         cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
         check_cuda(cudaThreadExchangeStreamCaptureMode(&mode), "making way for a stream");
-        const cudaError_t status = cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking);
+        const cudaError_t status = cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
         check_cuda(cudaThreadExchangeStreamCaptureMode(&mode), "going back to recording");
         check_cuda(status, "creating a stream");
-        return made;
+        return stream;
     }
 
     cudaStream_t current() const { return levels_[level_]; }
@@ -107,8 +107,8 @@ class cuda_streams {
         std::size_t nodes = 0;
         check_cuda(cudaGraphGetNodes(body, nullptr, &nodes), "counting nodes");
         if (nodes > 0) return;
-        cudaGraphNode_t made = nullptr;
-        check_cuda(cudaGraphAddEmptyNode(&made, body, nullptr, 0), "adding a node that does nothing");
+        cudaGraphNode_t node = nullptr;
+        check_cuda(cudaGraphAddEmptyNode(&node, body, nullptr, 0), "adding a node that does nothing");
     }
 
     std::recursive_mutex busy_;
@@ -125,9 +125,9 @@ class cuda_recording {
     /// and does not say that the nodes' handles survive their graph.
     explicit cuda_recording(cudaGraph_t of) {
         const std::shared_ptr<CUgraph_st> graph(of, [](cudaGraph_t old) { cudaGraphDestroy(old); });
-        cudaGraphExec_t made = nullptr;
-        check_cuda(cudaGraphInstantiate(&made, of, 0), "instantiating a graph");
-        held_.reset(made, [graph](cudaGraphExec_t old) { cudaGraphExecDestroy(old); });
+        cudaGraphExec_t executable = nullptr;
+        check_cuda(cudaGraphInstantiate(&executable, of, 0), "instantiating a graph");
+        held_.reset(executable, [graph](cudaGraphExec_t old) { cudaGraphExecDestroy(old); });
     }
 
     cudaGraphExec_t get() const { return held_.get(); }
@@ -189,9 +189,9 @@ struct capture_place {
 /// gives it one.
 inline cudaGraphConditionalHandle make_condition(cudaStream_t stream) {
     if (!graphs_control()) augur::detail::fail("CUDA: a recording with loops or choices needs a driver from 12.8 on");
-    cudaGraphConditionalHandle made{};
-    check_cuda(cudaGraphConditionalHandleCreate(&made, capture_place(stream).graph, 0, 0), "making a condition");
-    return made;
+    cudaGraphConditionalHandle handle{};
+    check_cuda(cudaGraphConditionalHandleCreate(&handle, capture_place(stream).graph, 0, 0), "making a condition");
+    return handle;
 }
 
 /// A node with so many bodies, still empty, after what the stream was given last and before what it is given next.

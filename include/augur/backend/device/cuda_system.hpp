@@ -95,9 +95,9 @@ class cuda_system {
 
     /// With a stream of its own.
     static cuda_system with_stream() {
-        cuda_system made;
-        made.streams_ = std::make_shared<cuda_streams>(cuda_streams::make(), true);
-        return made;
+        cuda_system other;
+        other.streams_ = std::make_shared<cuda_streams>(cuda_streams::make(), true);
+        return other;
     }
 
     /// The stream alone, for who gives stream() something by CUDA's own calls while other threads use copies of this.
@@ -138,18 +138,18 @@ class cuda_system {
     void* allocate(std::size_t bytes) const {
         const auto turn = take_turn();
         refuse_in_recording("memory");
-        void* made = nullptr;
-        check_cuda(cudaMalloc(&made, bytes), "allocating memory");
-        return made;
+        void* memory = nullptr;
+        check_cuda(cudaMalloc(&memory, bytes), "allocating memory");
+        return memory;
     }
     void release(void* memory) const { cudaFree(memory); }
     /// Memory of the host that has the same address in kernels (unified addressing, which 64-bit systems have).
     void* allocate_shared(std::size_t bytes) const {
         const auto turn = take_turn();
         refuse_in_recording("memory");
-        void* made = nullptr;
-        check_cuda(cudaHostAlloc(&made, bytes, cudaHostAllocMapped), "allocating shared memory");
-        return made;
+        void* memory = nullptr;
+        check_cuda(cudaHostAlloc(&memory, bytes, cudaHostAllocMapped), "allocating shared memory");
+        return memory;
     }
     void release_shared(void* memory) const { cudaFreeHost(memory); }
     /// From memory of any kind. From pinned memory CUDA copies later, so that this waits until it has.
@@ -215,11 +215,11 @@ class cuda_system {
         } afterwards{*this};
         return recording(capture(current(), nullptr, body));
     }
-    void replay(const recording& made) const {
+    void replay(const recording& recorded) const {
         const auto turn = take_turn();
         refuse_in_recording("another");
         follow(false);
-        check_cuda(cudaGraphLaunch(made.get(), current()), "launching a graph");
+        check_cuda(cudaGraphLaunch(recorded.get(), current()), "launching a graph");
     }
 
     /// Where driver and toolkit have graphs with loops and choices.

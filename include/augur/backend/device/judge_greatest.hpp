@@ -86,10 +86,10 @@ struct judge_greatest : judged_tree<Criterion, Tree> {
         const auto draws = [&](std::int32_t parent, std::size_t /*sibling*/) {
             return this->draws_after(block, node_before(along.path[parent + 1]));
         };
-        tree_verdict made = walked_from_leaves(team, criterion, targets, chain, {}, draws, memory().walk.kept);
-        made.last = node_before(along.path[made.accepted]);
+        tree_verdict verdict = walked_from_leaves(team, criterion, targets, chain, {}, draws, memory().walk.kept);
+        verdict.last = node_before(along.path[verdict.accepted]);
         team.each([&](unsigned thread) {
-            if (thread == 0) *decided = made;
+            if (thread == 0) *decided = verdict;
         });
     }
 

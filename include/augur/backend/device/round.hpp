@@ -145,10 +145,10 @@ class round_judge {
     /// Into storage that was another's.
     void result(verdict& out) const {
         on_.wait();
-        const chain_verdict made = *decided_.data();
-        out.drafted = made.drafted;
-        out.accepted = made.accepted;
-        out.next = made.next;
+        const chain_verdict decided = *decided_.data();
+        out.drafted = decided.drafted;
+        out.accepted = decided.accepted;
+        out.next = decided.next;
         out.path.clear();
         out.at_leaf = false;
     }
@@ -160,16 +160,16 @@ class round_judge {
     /// The same of a tree, whose nodes have these parents, or of a drafted_tree that is a chain of so many.
     void result(std::span<const std::int32_t> parents, std::size_t drafted, verdict& out) const {
         on_.wait();
-        const tree_verdict made = *decided_tree_.data();
+        const tree_verdict decided = *decided_tree_.data();
         out.drafted = drafted;
-        out.accepted = made.accepted;
-        out.next = made.next;
-        out.path.resize(parents.empty() ? 0 : made.accepted);
-        std::int32_t node = made.last;
+        out.accepted = decided.accepted;
+        out.next = decided.next;
+        out.path.resize(parents.empty() ? 0 : decided.accepted);
+        std::int32_t node = decided.last;
         for (std::size_t i = out.path.size(); i > 0; node = parents[static_cast<std::size_t>(node)]) {
             out.path[--i] = static_cast<std::size_t>(node);
         }
-        out.at_leaf = !parents.empty() && parents::next_child(parents, drafted, made.last, 0) == drafted;
+        out.at_leaf = !parents.empty() && parents::next_child(parents, drafted, decided.last, 0) == drafted;
     }
 
     std::size_t memory_bytes() const {

@@ -128,36 +128,36 @@ struct cut_rows {
     AUGUR_KERNEL void note(std::size_t row, last_ranked now, const row_weights& weights) const {
         found[row] = now;
         if (open > bits) return;
-        row_cut made = weights.cut;
+        row_cut cut = weights.cut;
         bool more = false;
         if (by == cut_by::logit) {
-            made.floor = weights.by.sharpened(value_of(now.key));
+            cut.floor = weights.by.sharpened(value_of(now.key));
             more = chosen.top_p < 1;
         } else if (by == cut_by::weight) {
-            made.last_weight = value_of(now.key);
-            made.last_index = ~std::uint32_t{0};
-            const std::uint64_t one = augur::detail::mass_of(made.last_weight), equals = (now.needed + one - 1) / one;
+            cut.last_weight = value_of(now.key);
+            cut.last_index = ~std::uint32_t{0};
+            const std::uint64_t one = augur::detail::mass_of(cut.last_weight), equals = (now.needed + one - 1) / one;
             more = equals * one < now.held;
             found[row].needed = more ? equals : 0;
         } else {
-            made.last_weight = cuts[row].last_weight;
-            made.last_index = (1u << index_bits) - 1 - now.key;
+            cut.last_weight = cuts[row].last_weight;
+            cut.last_index = (1u << index_bits) - 1 - now.key;
         }
-        const float floor = largest_left(row, made, weights) + chosen.log_min_p;
-        if (!more && made.floor < floor) made.floor = floor;
-        cuts[row] = whole[row].possible() ? made : row_cut{};
+        const float floor = largest_left(row, cut, weights) + chosen.log_min_p;
+        if (!more && cut.floor < floor) cut.floor = floor;
+        cuts[row] = whole[row].possible() ? cut : row_cut{};
     }
     /// The largest logit that stays, sharpened: the row's; but where equals of the largest weight are cut, which logits
     /// that differ may have, the largest up to the last of them.
-    AUGUR_KERNEL float largest_left(std::size_t row, const row_cut& made, const row_weights& weights) const {
+    AUGUR_KERNEL float largest_left(std::size_t row, const row_cut& cut, const row_weights& weights) const {
         const bool cut_among_largest =
-            by == cut_by::index && whole[row].possible() && made.last_weight == weights.by.weight(whole[row].largest);
+            by == cut_by::index && whole[row].possible() && cut.last_weight == weights.by.weight(whole[row].largest);
         if (!cut_among_largest) return weights.by.top;
         float largest = -std::numeric_limits<float>::infinity();
         const auto see = [&](float logit) { largest = logit > largest ? logit : largest; };
-        const std::size_t chunk = made.last_index / augur::detail::chunk_size;
+        const std::size_t chunk = cut.last_index / augur::detail::chunk_size;
         for (std::size_t i = 0; i < chunk; ++i) see(scans[row * of.chunks() + i].largest);
-        for (std::size_t i = chunk * augur::detail::chunk_size; i <= made.last_index; ++i) see(weights.logits[i]);
+        for (std::size_t i = chunk * augur::detail::chunk_size; i <= cut.last_index; ++i) see(weights.logits[i]);
         return weights.by.sharpened(largest);
     }
 };

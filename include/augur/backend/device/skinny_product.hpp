@@ -214,8 +214,8 @@ void multiply(const S& on, const View& weights, const typename View::element* in
         augur::detail::fail("a skinny product takes 1 to ", most_columns, " columns, not ", columns);
     }
     const auto launch = [&]<unsigned Tiles, unsigned Panels>() {
-        const skinny_product<View, Tiles, Panels, Finish> made{weights, inputs, columns, scales, finish};
-        on.launch(made.blocks(), made);
+        const skinny_product<View, Tiles, Panels, Finish> product{weights, inputs, columns, scales, finish};
+        on.launch(product.blocks(), product);
     };
     // Inputs of several columns are read by every block, from the cache that all processors share, and are as many
     // bytes as the weights where there are sixteen. Two panels read them once, where enough blocks are left (measured).

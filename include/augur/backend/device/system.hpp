@@ -89,10 +89,10 @@ struct emulated_system {
     void* allocate(std::size_t bytes) const {
         const auto turn = take_turn();
         refuse_in_recording("memory");
-        void* const made = std::malloc(bytes);
-        if (made == nullptr) throw std::bad_alloc();
-        std::memset(made, 0xff, bytes);
-        return made;
+        void* const memory = std::malloc(bytes);
+        if (memory == nullptr) throw std::bad_alloc();
+        std::memset(memory, 0xff, bytes);
+        return memory;
     }
     void release(void* memory) const { std::free(memory); }
     void* allocate_shared(std::size_t bytes) const { return allocate(bytes); }
@@ -132,10 +132,10 @@ struct emulated_system {
         refuse_in_recording("another");
         return kept(body);
     }
-    void replay(const recording& made) const {
+    void replay(const recording& recorded) const {
         const auto turn = take_turn();
         refuse_in_recording("another");
-        for (const auto& launch : made) launch();
+        for (const auto& launch : recorded) launch();
     }
 
     bool controls() const { return true; }
@@ -159,10 +159,10 @@ struct emulated_system {
             if (*index < count) body(*index);
             return;
         }
-        std::vector<recording> made;
-        for (std::uint32_t i = 0; i < count; ++i) made.push_back(kept([&] { body(i); }));
-        recorder()->push_back([on = *this, index, made = std::move(made)] {
-            if (*index < made.size()) on.replay(made[*index]);
+        std::vector<recording> branches;
+        for (std::uint32_t i = 0; i < count; ++i) branches.push_back(kept([&] { body(i); }));
+        recorder()->push_back([on = *this, index, branches = std::move(branches)] {
+            if (*index < branches.size()) on.replay(branches[*index]);
         });
     }
 
@@ -199,13 +199,13 @@ struct emulated_system {
     /// Of the body, whatever was being recorded around it; an exception leaves that as it was.
     template <class Body>
     static recording kept(const Body& body) {
-        recording made;
+        recording recorded;
         const struct restorer {
             recording* outer;
             ~restorer() { recorder() = outer; }
-        } restored{std::exchange(recorder(), &made)};
+        } restored{std::exchange(recorder(), &recorded)};
         body();
-        return made;
+        return recorded;
     }
 
     static void refuse_in_recording(const char* what) {

@@ -108,13 +108,13 @@ AUGUR_KERNEL tree_verdict walked_from_leaves(const Team& team, const Criterion& 
     accept::traversal_walk walk(targets, levels, proposed, parents, draws);
     const left_of_row left = walk.run();
     const std::int32_t last = levels[walk.depth()].node;
-    tree_verdict made{last, static_cast<std::uint32_t>(walk.depth())};
+    tree_verdict decided{last, static_cast<std::uint32_t>(walk.depth())};
     if (targets.can_follow(left)) {
         auto after = draws(last, 0);
-        made.next = targets.drawn(criterion, left, after);
-        made.valid = 1;
+        decided.next = targets.drawn(criterion, left, after);
+        decided.valid = 1;
     }
-    return made;
+    return decided;
 }
 
 /// Kernel: a tree, or a chain, judged by accept::traversal_walk. One block, for what is judged of a row depends on what
@@ -139,10 +139,10 @@ struct traverse_tree : judged_tree<Criterion, Tree> {
             named.at_sibling(sibling);
             return named;
         };
-        const tree_verdict made =
+        const tree_verdict verdict =
             walked_from_leaves(team, criterion, targets, proposed, proposed.parents(), draws, memory().kept);
         team.each([&](unsigned thread) {
-            if (thread == 0) *decided = made;
+            if (thread == 0) *decided = verdict;
         });
     }
 

@@ -105,10 +105,10 @@ struct untile {
         weight_fragment rows[2];
         AUGUR_UNROLL
         for (unsigned half = 0; half < 2; ++half) {
-            const weight_fragment made = View::fragment(read, half);
+            const weight_fragment weights = View::fragment(read, half);
             AUGUR_UNROLL
             for (unsigned i = 0; i < 4; ++i) {
-                rows[i % 2].words[2 * half + i / 2] = View::numbers(read, made.words[i], i % 2);
+                rows[i % 2].words[2 * half + i / 2] = View::numbers(read, weights.words[i], i % 2);
             }
         }
         const std::size_t row = panel * tile_layout::rows + lane / 4, k = block * tile_layout::depth + lane % 4 * 8;

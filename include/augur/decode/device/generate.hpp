@@ -98,7 +98,7 @@ auto generate(Loop& loop, std::span<const token> prompt, const decode::options& 
     watched_text text(checked_prompt(prompt, loop.vocabulary_size(), loop.capacity()), chosen.stop,
                       loop.vocabulary_size(), loop.capacity());
     loop_follower follower(loop, text, chosen.on_token);
-    decode::generation<typename Loop::policy_type> made{.policy = loop.initial_policy(), .seed = chosen.seed};
+    decode::generation<typename Loop::policy_type> decoded{.policy = loop.initial_policy(), .seed = chosen.seed};
     if (follower.running()) {
         augur::detail::stopwatch watch(chosen.timed);
         loop.start(prompt, prompt.size() + text.stops.budget(0, prompt.size()), chosen.stop.stop_tokens, chosen.seed);
@@ -115,14 +115,14 @@ auto generate(Loop& loop, std::span<const token> prompt, const decode::options& 
         loop.cancel();
         loop.wait();
         text.counts.seconds.verify = watch.lap();
-        made.policy = loop.policy();
+        decoded.policy = loop.policy();
     }
     if (text.finished == finish_reason::invalid_logits) {
         const std::size_t row = loop.note(follower.seen() - 1).accepted;
-        made.detail = decode::detail::describe_fault(loop.target_row(row), text.committed.size());
+        decoded.detail = decode::detail::describe_fault(loop.target_row(row), text.committed.size());
     }
-    decode::detail::finish(made, text);
-    return made;
+    decode::detail::finish(decoded, text);
+    return decoded;
 }
 
 }  // namespace augur::decode::device

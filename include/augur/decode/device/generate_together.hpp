@@ -92,17 +92,17 @@ auto generate_together(Group& group, std::span<const std::span<const token>> pro
     for (std::size_t i = 0; i < group.size(); ++i) group.text(i).cancel();
     group.wait();
     if (!members.empty()) members.front().seen.counts.seconds = time_spent{.prefill = prefill, .verify = watch.lap()};
-    std::vector<decode::generation<typename Group::policy_type>> made;
+    std::vector<decode::generation<typename Group::policy_type>> results;
     for (auto& each : members) {
-        const std::size_t i = made.size();
-        made.push_back({.policy = group.text(i).policy(), .seed = chosen.seed + i});
+        const std::size_t i = results.size();
+        results.push_back({.policy = group.text(i).policy(), .seed = chosen.seed + i});
         if (each.seen.finished == finish_reason::invalid_logits) {
-            made.back().detail = augur::detail::message("the target's row at position ", each.seen.committed.size(),
-                                                        " cannot be drawn from");
+            results.back().detail = augur::detail::message("the target's row at position ", each.seen.committed.size(),
+                                                           " cannot be drawn from");
         }
-        decode::detail::finish(made.back(), each.seen);
+        decode::detail::finish(results.back(), each.seen);
     }
-    return made;
+    return results;
 }
 
 }  // namespace augur::decode::device

@@ -135,9 +135,9 @@ class rows_to_tokens {
 
     /// Launches, for one row of logits: that after the tokens drafted so far.
     void launch(const View& in, const float* logits) const {
-        const rows_view made{logits, 1, vocabulary_};
+        const rows_view rows{logits, 1, vocabulary_};
         const scanned_row* const seen = seen_ ? seen_->scan(logits, 1) : nullptr;
-        const rows_view of = in.edits.edited(made, in.text, in.state, true);
+        const rows_view of = in.edits.edited(rows, in.text, in.state, true);
         const weighed_view row = in.weighed.prepare(of);
         const kept_rows kept{weights_.data(), totals_.data()};
         if constexpr (keeps_rows) {

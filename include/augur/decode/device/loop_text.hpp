@@ -108,9 +108,9 @@ class loop_text {
     /// may be more of them.
     void launch_verdict(const float* logits, std::size_t rows) const {
         const view_type in = view();
-        const rows_view made{logits, rows, sizes_.vocabulary};
+        const rows_view viewed{logits, rows, sizes_.vocabulary};
         if (target_signals_) target_signals_->scan(logits, rows);
-        const rows_view of = edits_.edited(made, text_.data(), in.state, false);
+        const rows_view of = edits_.edited(viewed, text_.data(), in.state, false);
         const auto proposed = drafter_.chain(text_.data());
         const judge_round<state_type, Criterion, std::remove_cv_t<decltype(proposed)>> judge{
             {criterion_, proposed, weighed_.prepare(of), 0, 0, 0, decided_.data()}, in.state};

@@ -74,9 +74,9 @@ class lexeme_reader {
 
     template <class... Parts>
     expression_ptr make(expression_kind kind, std::size_t line, Parts... parts) {
-        auto made = std::make_unique<expression>(expression{kind, line});
-        (add(*made, std::move(parts)), ...);
-        return made;
+        auto node = std::make_unique<expression>(expression{kind, line});
+        (add(*node, std::move(parts)), ...);
+        return node;
     }
 
     void add(expression& to, expression_ptr part) {

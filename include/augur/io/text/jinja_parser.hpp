@@ -25,17 +25,17 @@ class expression_parser : protected lexeme_reader {
  protected:
     expression_ptr parse_expression() {
         const nesting deeper(*this);
-        auto made = parse_or();
+        auto node = parse_or();
         while (is_name("if")) {
             const auto line = lexemes_[at_++].line;
             ++soft_;
             auto condition = parse_or();
             auto otherwise = skip_name("else") ? parse_expression() : nullptr;
             --soft_;
-            made =
-                make(expression_kind::conditional, line, std::move(made), std::move(condition), std::move(otherwise));
+            node =
+                make(expression_kind::conditional, line, std::move(node), std::move(condition), std::move(otherwise));
         }
-        return made;
+        return node;
     }
 
     expression_ptr parse_or() {
@@ -80,12 +80,12 @@ class expression_parser : protected lexeme_reader {
         auto left = parse_sum();
         auto sign = comparison_sign();
         if (sign.empty()) return left;
-        auto made = make(expression_kind::comparison, line, std::move(left));
+        auto node = make(expression_kind::comparison, line, std::move(left));
         for (; !sign.empty(); sign = comparison_sign()) {
-            made->signs.push_back(sign);
-            add(*made, parse_sum());
+            node->signs.push_back(sign);
+            add(*node, parse_sum());
         }
-        return made;
+        return node;
     }
 
     /// Left to right: `next` between the signs.
@@ -108,9 +108,9 @@ class expression_parser : protected lexeme_reader {
         const auto line = now().line;
         auto first = parse_product();
         if (!is_sign("~")) return first;
-        auto made = make(expression_kind::together, line, std::move(first));
-        while (skip_sign("~")) add(*made, parse_product());
-        return made;
+        auto node = make(expression_kind::together, line, std::move(first));
+        while (skip_sign("~")) add(*node, parse_product());
+        return node;
     }
 
     expression_ptr parse_product() {
@@ -122,29 +122,29 @@ class expression_parser : protected lexeme_reader {
     expression_ptr parse_unary(bool with_filters) {
         const nesting deeper(*this);
         const auto line = now().line;
-        expression_ptr made;
+        expression_ptr node;
         if (skip_sign("-")) {
-            made = make(expression_kind::negative, line, parse_unary(false));
+            node = make(expression_kind::negative, line, parse_unary(false));
         } else if (skip_sign("+")) {
-            made = make(expression_kind::positive, line, parse_unary(false));
+            node = make(expression_kind::positive, line, parse_unary(false));
         } else {
-            made = parse_primary();
+            node = parse_primary();
         }
-        made = parse_postfix(std::move(made));
-        return with_filters ? parse_filters(std::move(made)) : std::move(made);
+        node = parse_postfix(std::move(node));
+        return with_filters ? parse_filters(std::move(node)) : std::move(node);
     }
 
     expression_ptr constant(value of) {
-        auto made = make(expression_kind::constant, now().line);
-        made->constant = std::move(of);
-        return made;
+        auto node = make(expression_kind::constant, now().line);
+        node->constant = std::move(of);
+        return node;
     }
 
     expression_ptr variable(const std::string& name, std::size_t line) {
-        auto made = make(expression_kind::name, line);
-        made->name = name;
-        made->symbol = symbol_of(name);
-        return made;
+        auto node = make(expression_kind::name, line);
+        node->name = name;
+        node->symbol = symbol_of(name);
+        return node;
     }
 
     expression_ptr parse_primary() {
@@ -158,9 +158,9 @@ class expression_parser : protected lexeme_reader {
         if (first.kind == lexeme_kind::integer || first.kind == lexeme_kind::real) return parse_number();
         if (skip_sign("(")) {
             const nesting deeper(*this);
-            auto made = parse_tuple(true, true);
+            auto node = parse_tuple(true, true);
             expect(")");
-            return made;
+            return node;
         }
         if (is_sign("[")) return parse_list();
         if (is_sign("{")) return parse_dict();
@@ -194,29 +194,29 @@ class expression_parser : protected lexeme_reader {
     }
 
     expression_ptr parse_list() {
-        auto made = make(expression_kind::list, now().line);
+        auto node = make(expression_kind::list, now().line);
         expect("[");
         while (!is_sign("]")) {
-            if (!made->parts.empty()) expect(",");
+            if (!node->parts.empty()) expect(",");
             if (is_sign("]")) break;
-            add(*made, parse_expression());
+            add(*node, parse_expression());
         }
         expect("]");
-        return made;
+        return node;
     }
 
     expression_ptr parse_dict() {
-        auto made = make(expression_kind::dict, now().line);
+        auto node = make(expression_kind::dict, now().line);
         expect("{");
         while (!is_sign("}")) {
-            if (!made->parts.empty()) expect(",");
+            if (!node->parts.empty()) expect(",");
             if (is_sign("}")) break;
-            add(*made, parse_expression());
+            add(*node, parse_expression());
             expect(":");
-            add(*made, parse_expression());
+            add(*node, parse_expression());
         }
         expect("}");
-        return made;
+        return node;
     }
 
     bool ends_tuple() const {
@@ -236,33 +236,33 @@ class expression_parser : protected lexeme_reader {
         }
         if (items.size() == 1 && !is_tuple) return std::move(items[0]);
         if (items.empty() && !may_be_empty) fail_unexpected("an expression");
-        auto made = make(expression_kind::tuple, line);
-        for (auto& item : items) add(*made, std::move(item));
-        return made;
+        auto node = make(expression_kind::tuple, line);
+        for (auto& item : items) add(*node, std::move(item));
+        return node;
     }
 
-    expression_ptr parse_postfix(expression_ptr made) {
+    expression_ptr parse_postfix(expression_ptr node) {
         while (true) {
             const auto line = now().line;
             if (skip_sign(".")) {
-                made = parse_attribute(std::move(made), line);
+                node = parse_attribute(std::move(node), line);
             } else if (skip_sign("[")) {
-                made = parse_item(std::move(made), line);
+                node = parse_item(std::move(node), line);
                 expect("]");
             } else if (is_sign("(")) {
-                made = make(expression_kind::call, line, std::move(made));
-                parse_arguments(*made);
+                node = make(expression_kind::call, line, std::move(node));
+                parse_arguments(*node);
             } else {
-                return made;
+                return node;
             }
         }
     }
 
     expression_ptr parse_attribute(expression_ptr of, std::size_t line) {
         if (now().kind == lexeme_kind::integer) return make(expression_kind::item, line, std::move(of), parse_number());
-        auto made = make(expression_kind::attribute, line, std::move(of));
-        made->name = take_name();
-        return made;
+        auto node = make(expression_kind::attribute, line, std::move(of));
+        node->name = take_name();
+        return node;
     }
 
     expression_ptr parse_item(expression_ptr of, std::size_t line) {
@@ -298,50 +298,50 @@ class expression_parser : protected lexeme_reader {
         expect(")");
     }
 
-    expression_ptr parse_filters(expression_ptr made) {
+    expression_ptr parse_filters(expression_ptr node) {
         while (true) {
             const auto line = now().line;
             if (skip_sign("|")) {
-                made = parse_filter(std::move(made));
+                node = parse_filter(std::move(node));
             } else if (is_name("is")) {
-                made = parse_test(std::move(made));
+                node = parse_test(std::move(node));
             } else if (is_sign("(")) {
-                made = make(expression_kind::call, line, std::move(made));
-                parse_arguments(*made);
+                node = make(expression_kind::call, line, std::move(node));
+                parse_arguments(*node);
             } else {
-                return made;
+                return node;
             }
         }
     }
 
     expression_ptr parse_filter(expression_ptr of) {
-        auto made = make(expression_kind::filter, now().line, std::move(of));
-        made->name = take_name();
-        while (skip_sign(".")) made->name += "." + take_name();
+        auto node = make(expression_kind::filter, now().line, std::move(of));
+        node->name = take_name();
+        while (skip_sign(".")) node->name += "." + take_name();
         // As in Jinja2, a filter in a branch may be unknown as long as it is not reached.
-        if (soft_ == 0 && !is_one_of(made->name, filter_names))
-            fail("the filter " + quote(made->name) + " is not supported");
-        if (is_sign("(")) parse_arguments(*made);
-        return made;
+        if (soft_ == 0 && !is_one_of(node->name, filter_names))
+            fail("the filter " + quote(node->name) + " is not supported");
+        if (is_sign("(")) parse_arguments(*node);
+        return node;
     }
 
     expression_ptr parse_test(expression_ptr of) {
         const auto line = lexemes_[at_++].line;
         const bool is_negated = skip_name("not");
-        auto made = make(expression_kind::test, line, std::move(of));
-        made->name = take_name();
-        if (soft_ == 0 && !is_one_of(made->name, test_names))
-            fail("the test " + quote(made->name) + " is not supported");
+        auto node = make(expression_kind::test, line, std::move(of));
+        node->name = take_name();
+        if (soft_ == 0 && !is_one_of(node->name, test_names))
+            fail("the test " + quote(node->name) + " is not supported");
         const auto kind = now().kind;
         const bool has_value = kind == lexeme_kind::name || kind == lexeme_kind::text || kind == lexeme_kind::integer ||
                                kind == lexeme_kind::real || is_sign("[") || is_sign("{");
         if (is_sign("(")) {
-            parse_arguments(*made);
+            parse_arguments(*node);
         } else if (has_value && !is_name("else") && !is_name("or") && !is_name("and")) {
             if (is_name("is")) fail("chained tests are not supported");
-            add(*made, parse_postfix(parse_primary()));
+            add(*node, parse_postfix(parse_primary()));
         }
-        return is_negated ? make(expression_kind::opposite, line, std::move(made)) : std::move(made);
+        return is_negated ? make(expression_kind::opposite, line, std::move(node)) : std::move(node);
     }
 };
 

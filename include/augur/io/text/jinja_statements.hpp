@@ -66,9 +66,9 @@ class template_parser : expression_parser {
         if (name == "filter") return parse_filter_block(line);
         if (name == "with") return parse_with(line);
         if (name == "generation") {
-            statement made{statement_kind::scope, line};
-            add_body(made, {"endgeneration"});
-            return made;
+            statement parsed{statement_kind::scope, line};
+            add_body(parsed, {"endgeneration"});
+            return parsed;
         }
         if (name == "break" || name == "continue") {
             if (loops_ == 0) fail_at(line, quote(name) + " outside a loop");
@@ -87,24 +87,24 @@ class template_parser : expression_parser {
     }
 
     statement parse_branch(std::size_t line) {
-        statement made{statement_kind::branch, line};
+        statement parsed{statement_kind::branch, line};
         ++soft_;
-        made.values.push_back(parse_tuple(false));
+        parsed.values.push_back(parse_tuple(false));
         end_tag();
         while (true) {
-            made.bodies.push_back(parse_block({"elif", "else", "endif"}));
+            parsed.bodies.push_back(parse_block({"elif", "else", "endif"}));
             if (!skip_name("elif")) break;
-            made.values.push_back(parse_tuple(false));
+            parsed.values.push_back(parse_tuple(false));
             end_tag();
         }
         if (skip_name("else")) {
             end_tag();
-            made.bodies.push_back(parse_block({"endif"}));
+            parsed.bodies.push_back(parse_block({"endif"}));
         }
         --soft_;
         ++at_;
         end_tag();
-        return made;
+        return parsed;
     }
 
     /// In a part with variables of its own Jinja2 wants to know each filter, even if a branch is around it.
@@ -130,41 +130,41 @@ class template_parser : expression_parser {
         } while (skip_sign(","));
         if (is_bracketed) expect(")");
         if (!is_tuple) return std::move(targets[0]);
-        auto made = make(expression_kind::tuple, line);
-        for (auto& target : targets) add(*made, std::move(target));
-        return made;
+        auto node = make(expression_kind::tuple, line);
+        for (auto& target : targets) add(*node, std::move(target));
+        return node;
     }
 
     expression_ptr parse_one_target(bool may_be_attribute) {
         const auto line = now().line;
         if (is_sign("(")) return parse_target(false);
-        auto made = parse_name();
-        if (made->kind != expression_kind::name) fail_at(line, "a constant cannot be assigned to");
-        if (!may_be_attribute || !skip_sign(".")) return made;
-        return parse_attribute(std::move(made), line);
+        auto target = parse_name();
+        if (target->kind != expression_kind::name) fail_at(line, "a constant cannot be assigned to");
+        if (!may_be_attribute || !skip_sign(".")) return target;
+        return parse_attribute(std::move(target), line);
     }
 
     statement parse_loop(std::size_t line) {
-        statement made{statement_kind::loop, line};
-        made.targets.push_back(parse_target(false));
+        statement parsed{statement_kind::loop, line};
+        parsed.targets.push_back(parse_target(false));
         if (!skip_name("in")) fail_unexpected("'in'");
-        made.values.push_back(parse_tuple(false));
+        parsed.values.push_back(parse_tuple(false));
         const hard_part hard(*this);
-        if (skip_name("if")) made.values.push_back(parse_expression());
-        made.is_recursive = skip_name("recursive");
+        if (skip_name("if")) parsed.values.push_back(parse_expression());
+        parsed.is_recursive = skip_name("recursive");
         end_tag();
         const auto seen = seen_.size();
         ++loops_;
-        made.bodies.push_back(parse_block({"else", "endfor"}));
+        parsed.bodies.push_back(parse_block({"else", "endfor"}));
         --loops_;
-        made.names_loop = was_named("loop", seen);
+        parsed.names_loop = was_named("loop", seen);
         if (skip_name("else")) {
             end_tag();
-            made.bodies.push_back(parse_block({"endfor"}));
+            parsed.bodies.push_back(parse_block({"endfor"}));
         }
         ++at_;
         end_tag();
-        return made;
+        return parsed;
     }
 
     bool was_named(std::string_view name, std::size_t since) const {
@@ -172,39 +172,39 @@ class template_parser : expression_parser {
     }
 
     statement parse_assignment(std::size_t line) {
-        statement made{statement_kind::assign, line};
-        made.targets.push_back(parse_target(true));
+        statement parsed{statement_kind::assign, line};
+        parsed.targets.push_back(parse_target(true));
         if (skip_sign("=")) {
-            made.values.push_back(parse_tuple());
+            parsed.values.push_back(parse_tuple());
             end_tag();
-            return made;
+            return parsed;
         }
-        made.kind = statement_kind::assign_block;
+        parsed.kind = statement_kind::assign_block;
         const hard_part hard(*this);
-        if (is_sign("|")) made.values.push_back(parse_filters(make(expression_kind::block_text, line)));
-        add_body(made, {"endset"});
-        return made;
+        if (is_sign("|")) parsed.values.push_back(parse_filters(make(expression_kind::block_text, line)));
+        add_body(parsed, {"endset"});
+        return parsed;
     }
 
     statement parse_filter_block(std::size_t line) {
-        statement made{statement_kind::filter, line};
+        statement parsed{statement_kind::filter, line};
         const hard_part hard(*this);
-        made.values.push_back(parse_filters(parse_filter(make(expression_kind::block_text, line))));
-        add_body(made, {"endfilter"});
-        return made;
+        parsed.values.push_back(parse_filters(parse_filter(make(expression_kind::block_text, line))));
+        add_body(parsed, {"endfilter"});
+        return parsed;
     }
 
     statement parse_with(std::size_t line) {
-        statement made{statement_kind::with, line};
+        statement parsed{statement_kind::with, line};
         while (now().kind != lexeme_kind::block_end) {
-            if (!made.targets.empty()) expect(",");
-            made.targets.push_back(parse_target(false));
+            if (!parsed.targets.empty()) expect(",");
+            parsed.targets.push_back(parse_target(false));
             expect("=");
-            made.values.push_back(parse_expression());
+            parsed.values.push_back(parse_expression());
         }
         const hard_part hard(*this);
-        add_body(made, {"endwith"});
-        return made;
+        add_body(parsed, {"endwith"});
+        return parsed;
     }
 
     void parse_signature(macro_node& of) {
@@ -236,25 +236,25 @@ class template_parser : expression_parser {
     }
 
     statement parse_macro(std::size_t line) {
-        statement made{statement_kind::macro, line};
+        statement parsed{statement_kind::macro, line};
         const auto name = take_name();
-        made.symbol = symbol_of(name);
+        parsed.symbol = symbol_of(name);
         const auto callee = std::make_shared<macro_node>(macro_node{name, line});
         parse_signature(*callee);
         parse_callee(*callee, "endmacro");
-        made.callee = callee;
-        return made;
+        parsed.callee = callee;
+        return parsed;
     }
 
     statement parse_call(std::size_t line) {
-        statement made{statement_kind::call, line};
+        statement parsed{statement_kind::call, line};
         const auto callee = std::make_shared<macro_node>(macro_node{"caller", line});
         if (is_sign("(")) parse_signature(*callee);
-        made.values.push_back(parse_expression());
-        if (made.values[0]->kind != expression_kind::call) fail("'call' needs a call");
+        parsed.values.push_back(parse_expression());
+        if (parsed.values[0]->kind != expression_kind::call) fail("'call' needs a call");
         parse_callee(*callee, "endcall");
-        made.callee = callee;
-        return made;
+        parsed.callee = callee;
+        return parsed;
     }
 
     std::size_t loops_ = 0;

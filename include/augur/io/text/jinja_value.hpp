@@ -166,16 +166,16 @@ inline value make_sequence(meter& at, std::vector<value> items, form kind = form
     std::size_t inside = 0;
     for (const auto& item : items) inside = std::max(inside, depth_of(item));
     at.make(sizeof(sequence) + items.size() * sizeof(value));
-    sequence made{kind, std::move(items), checked_depth(at, inside)};
-    return value(std::make_shared<const sequence>(std::move(made)));
+    sequence held{kind, std::move(items), checked_depth(at, inside)};
+    return value(std::make_shared<const sequence>(std::move(held)));
 }
 
 inline value make_mapping(meter& at, std::vector<std::pair<value, value>> items) {
     std::size_t inside = 0;
     for (const auto& [key, item] : items) inside = std::max({inside, depth_of(key), depth_of(item)});
     at.make(sizeof(mapping) + items.size() * 2 * sizeof(value));
-    mapping made{std::move(items), checked_depth(at, inside)};
-    return value(std::make_shared<const mapping>(std::move(made)));
+    mapping map{std::move(items), checked_depth(at, inside)};
+    return value(std::make_shared<const mapping>(std::move(map)));
 }
 
 inline value make_text(meter& at, std::string bytes, bool is_safe = false) {

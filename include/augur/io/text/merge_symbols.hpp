@@ -87,9 +87,10 @@ class symbol_merger {
     bool consider(std::uint32_t left, Offer& offer) {
         const auto right = symbols_[left].next;
         if (right == none) return false;
-        const std::optional<merge_offer> made = offer(symbols_[left], symbols_[right]);
-        if (!made) return false;
-        queue_.push_back({made->priority, left, right, symbols_[left].length + symbols_[right].length, made->result});
+        const std::optional<merge_offer> offered = offer(symbols_[left], symbols_[right]);
+        if (!offered) return false;
+        queue_.push_back(
+            {offered->priority, left, right, symbols_[left].length + symbols_[right].length, offered->result});
         return true;
     }
 

@@ -6,7 +6,6 @@
 #include <augur/io/text/tokenizer.hpp>
 #include <augur/io/text/utf8.hpp>
 #include <augur/io/text/vocabulary.hpp>
-#include <augur/switching/speaker.hpp>
 #include <augur/types/token.hpp>
 #include <cstddef>
 #include <string>
@@ -32,19 +31,19 @@ class text_codec {
     }
 
     std::vector<token> encode(std::string_view bytes) const {
-        std::vector<token> made;
+        std::vector<token> tokens;
         std::size_t done = 0;
         for (std::size_t at = 0; at < bytes.size();) {
             const auto start = first_code_point(bytes.substr(at));
             const std::string_view some = bytes.substr(at, start.length);
             at += start.length;
             if (start.state == utf8_state::complete && !reads_as_space(some)) continue;
-            append_text(bytes.substr(done, at - start.length - done), made);
-            spell(some, made);
+            append_text(bytes.substr(done, at - start.length - done), tokens);
+            spell(some, tokens);
             done = at;
         }
-        append_text(bytes.substr(done), made);
-        return made;
+        append_text(bytes.substr(done), tokens);
+        return tokens;
     }
 
     /// What the token stands for; nothing where a model's rows are longer than the vocabulary.
@@ -64,8 +63,8 @@ class text_codec {
     }
 
     void append_text(std::string_view text, std::vector<token>& out) const {
-        const auto made = tokens_.encode(text, {.add_special = false});
-        out.insert(out.end(), made.begin(), made.end());
+        const auto tokens = tokens_.encode(text, {.add_special = false});
+        out.insert(out.end(), tokens.begin(), tokens.end());
     }
 
     void spell(std::string_view bytes, std::vector<token>& out) const {
@@ -78,7 +77,5 @@ class text_codec {
     tokenizer tokens_;
     std::array<token, 256> spelled_;
 };
-
-static_assert(switching::TextCodec<text_codec>);
 
 }  // namespace augur::io

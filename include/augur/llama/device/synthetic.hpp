@@ -242,10 +242,10 @@ template <class Element, device_format F = device_format::elements, kernels::Sys
 std::shared_ptr<const weights_on_device<Element, S, F>> make_weights(const S& on, const synthetic& of) {
     validate(of);
     const config& c = of.shape;
-    const auto make = [&]<class Matrix>(Matrix& made, matrix_name name, std::size_t layer, std::size_t rows,
+    const auto make = [&]<class Matrix>(Matrix& matrix, matrix_name name, std::size_t layer, std::size_t rows,
                                         std::size_t depth, float gain) {
-        made = Matrix(on, rows, depth);
-        on.launch(made.view().panels, filler(random_matrix(of.seed, name, layer, rows, depth, gain), made));
+        matrix = Matrix(on, rows, depth);
+        on.launch(matrix.view().panels, filler(random_matrix(of.seed, name, layer, rows, depth, gain), matrix));
     };
     const std::vector<float> ones(c.width, 1.0f);
     const auto norm = [&] { return kernels::buffer<float, S>(on, std::span<const float>(ones)); };

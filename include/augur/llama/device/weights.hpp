@@ -101,7 +101,7 @@ class weights_on_device {
 
     /// `find(row)` is a matrix and which of its rows, or null for zeros.
     template <class Tiles, class Find>
-    static Tiles made(const S& on, std::size_t rows, std::size_t depth, const Find& find) {
+    static Tiles tiles_of(const S& on, std::size_t rows, std::size_t depth, const Find& find) {
         const auto read = [&](std::size_t row, auto out, const auto& unpack) {
             const std::pair<const matrix*, std::size_t> from = find(row);
             std::fill(out.begin(), out.end(), typename decltype(out)::value_type{});
@@ -126,7 +126,7 @@ class weights_on_device {
     static Tiles joined(const S& on, const std::vector<const matrix*>& of) {
         std::size_t rows = 0;
         for (const matrix* each : of) rows += each->rows();
-        return made<Tiles>(on, rows, of.front()->depth(), [&](std::size_t row) {
+        return tiles_of<Tiles>(on, rows, of.front()->depth(), [&](std::size_t row) {
             auto each = of.begin();
             while (row >= (*each)->rows()) row -= (*each++)->rows();
             return std::pair(*each, row);
@@ -136,7 +136,7 @@ class weights_on_device {
     /// The rows of two matrices, eight of each in turn.
     static layer_matrix paired(const S& on, const matrix& gate, const matrix& up) {
         const std::size_t half = kernels::tile_layout::rows / 2, groups = (gate.rows() + half - 1) / half;
-        return made<layer_matrix>(on, groups * kernels::tile_layout::rows, gate.depth(), [&](std::size_t row) {
+        return tiles_of<layer_matrix>(on, groups * kernels::tile_layout::rows, gate.depth(), [&](std::size_t row) {
             const std::size_t source = row / (2 * half) * half + row % half;
             const matrix* const from = row % (2 * half) < half ? &gate : &up;
             return std::pair(source < gate.rows() ? from : nullptr, source);

@@ -81,10 +81,10 @@ class widened_weights {
         typename weights_on_device<Element, S, F>::head_type head(on_, c.vocabulary, c.width);
         const bool is_tied = from_.head.rows() == 0;
         fill(head, source(from_.output(), is_tied, is_tied ? matrix_name::embedding : matrix_name::head));
-        auto made = std::make_shared<const weights_on_device<Element, S, F>>(
+        auto weights = std::make_shared<const weights_on_device<Element, S, F>>(
             on_, c, std::move(embedding), std::move(head), std::move(layers), norm(from_.final_norm));
         on_.wait();  // before what they were made from goes
-        return made;
+        return weights;
     }
 
  private:
@@ -101,10 +101,10 @@ class widened_weights {
             if (is_added) std::fill(of.begin(), of.end(), widened_matrix::noise);
             return of;
         };
-        const auto make = [&](auto& made, matrix_name name, const std::vector<scaled>& of, const sources& from,
+        const auto make = [&](auto& to, matrix_name name, const std::vector<scaled>& of, const sources& from,
                               const sources& columns, bool zeros) {
-            made = std::remove_reference_t<decltype(made)>(on_, from.size(), columns.size());
-            fill(made, widened(of, rows(from), columns, zeros, {seed_, name, index, from.size(), columns.size()}));
+            to = std::remove_reference_t<decltype(to)>(on_, from.size(), columns.size());
+            fill(to, widened(of, rows(from), columns, zeros, {seed_, name, index, from.size(), columns.size()}));
         };
         const std::size_t queries = n.heads * n.head_size, keys = n.key_value_heads * n.head_size;
         const sources width = in(axis::width, n.width);
@@ -179,8 +179,8 @@ class widened_weights {
     }
 
     template <class Matrix>
-    void fill(Matrix& made, const widened_matrix& from) const {
-        on_.launch(made.view().panels, filler(from, made));
+    void fill(Matrix& to, const widened_matrix& from) const {
+        on_.launch(to.view().panels, filler(from, to));
     }
 
     kernels::buffer<float, S> norm(const std::vector<float>& narrow) const {
