@@ -43,8 +43,8 @@ class trained_drafter : public learned_drafter {
     mutable Learned learned_;
 };
 
-/// Its rounds are shown to the trainer by a `Watcher`.
-template <class Learned, class Watcher>
+/// Its rounds are shown to its trainer (watcher_of).
+template <class Learned>
 class shown_drafter final : public trained_drafter<Learned> {
  public:
     using trained_drafter<Learned>::trained_drafter;
@@ -57,7 +57,7 @@ class shown_drafter final : public trained_drafter<Learned> {
                                             std::is_same_v<Learned, learned_attending>;
 
     run_result decode_text(const engine& target, const run_request& request, const draft_bounds& bounds) override {
-        Watcher learns(this->learned_);
+        auto learns = watcher_of(this->learned_);
         const auto& drafter = this->learned_.drafts();
         const auto compose = [&](auto criterion) {
             const auto run_by = [&](const auto& until) {
@@ -73,11 +73,11 @@ class shown_drafter final : public trained_drafter<Learned> {
     }
 };
 
-using exit_drafter = shown_drafter<learned_exit, learning_watcher<learned_exit>>;
-using exit_layer_drafter = shown_drafter<learned_exit_layer, learning_watcher<learned_exit_layer>>;
-using attending_drafter = shown_drafter<learned_attending, learning_watcher<learned_attending>>;
-using heads_drafter = shown_drafter<learned_heads, heads_learning_watcher>;
-using eagle_drafter = shown_drafter<learned_eagle, learning_watcher<learned_eagle>>;
+using exit_drafter = shown_drafter<learned_exit>;
+using exit_layer_drafter = shown_drafter<learned_exit_layer>;
+using attending_drafter = shown_drafter<learned_attending>;
+using heads_drafter = shown_drafter<learned_heads>;
+using eagle_drafter = shown_drafter<learned_eagle>;
 
 /// Learns by counting, and keeps nothing between runs.
 class ngram_drafter final : public learned_drafter {

@@ -165,44 +165,14 @@ llama::eagle_model eagle_of_adapter(const std::string& adapter, const std::strin
 llama::draft_heads heads_of_adapter(const std::string& adapter, const std::string& kind,
                                     const llama::host_model& target, const llama::load_options& options);
 
-/// Shows a trainer the rounds of the session that it is attached to, of what drafts from states of its own.
+/// Shows the trainer of what learns the rounds of the session that it is attached to.
 template <class Learned>
-class learning_watcher {
- public:
-    explicit learning_watcher(Learned& trained) : online_(&trained.online()) {}
-
-    void attach(const auto& session) {
-        states_ = &session.drafter_state.exit_states;
-        if constexpr (attends) own_ = &session.drafter_state.own;
+auto watcher_of(Learned& trained) {
+    if constexpr (std::is_same_v<Learned, learned_heads>) {
+        return train::heads_watcher(trained.online(), trained.head().head_count());
+    } else {
+        return train::watcher(trained.online());
     }
-    void watch(const auto& view) {
-        draft::shown_sequence text;
-        if constexpr (attends) text = own_->text(online_->drafts());
-        online_->show(view, states_->of(view.length_before), text);
-    }
-
- private:
-    using head_type = typename Learned::head_type;
-    static constexpr bool attends = draft::AttendingHead<head_type>;
-
-    typename Learned::trainer_type* online_;
-    const draft::exit_rows* states_ = nullptr;
-    const typename draft::own_sequence_of<head_type>::type* own_ = nullptr;
-};
-
-/// The same for heads.
-class heads_learning_watcher {
- public:
-    explicit heads_learning_watcher(learned_heads& trained) : trained_(&trained) {}
-
-    void attach(const auto& session) {
-        shows_.emplace(trained_->online(), trained_->head().head_count(), session.drafter_state);
-    }
-    void watch(const auto& view) { shows_->watch(view); }
-
- private:
-    learned_heads* trained_;
-    std::optional<train::heads_watcher<learned_heads::trainer_type>> shows_;
-};
+}
 
 }  // namespace augur::program

@@ -152,11 +152,6 @@ struct round_notes {
     }
 };
 
-/// Tells a watcher of the session that it will watch, if it wants to know.
-void attach(auto& watcher, const auto& session) {
-    if constexpr (requires { watcher.attach(session); }) watcher.attach(session);
-}
-
 /// Tokens that its models have room for.
 std::size_t context_of(const auto& scheme) {
     if constexpr (requires { scheme.target(); }) {
@@ -240,7 +235,7 @@ inline run_result cancelled_at_prompt(const statistics& so_far) {
 }
 
 /// All that decoding by `Scheme` leaves behind, and for as long as request.next_turn has more tokens, the next text
-/// after them, in the same session. A watcher with `attach(session)` is told of the session first.
+/// after them, in the same session. Watchers are attached to it first.
 template <class Scheme, class... Watchers>
 run_result run_scheme(const Scheme& scheme, const run_request& request, Watchers&... watchers) {
     const decode::options& chosen = request.options;
@@ -253,7 +248,7 @@ run_result run_scheme(const Scheme& scheme, const run_request& request, Watchers
         const bool has_read = unless_interrupted([&] {
             if (is_first) {
                 s.emplace(scheme, added, chosen.sampling, chosen.stop, random::philox_chooser(chosen.seed));
-                (attach(watchers, *s), ...);
+                decode::attach(*s, watchers...);
             } else {
                 decode::resume(scheme, *s, added, chosen.stop);
             }

@@ -79,7 +79,7 @@ class chain_runs {
                 return by(draft::frozen_head(learned.head()), stop_of(resolved_));
             }
         }
-        learning_watcher learns(learned);
+        auto learns = watcher_of(learned);
         const auto run_until = [&](const auto& until) {
             return run_scheme(speculate(learned.head(), target_, until, criterion_), request_, learns);
         };

@@ -1,6 +1,6 @@
-// Inside a cascade a token is proposed with the row that it was drawn from, which a link knows for chains.
-// expected-error {{inside a cascade a link judges chains, but this drafter branches}}
-#include "augur/accept/rejection_sampling.hpp"
+// Inside a cascade a link of whole chains cannot judge a drafter that branches.
+// expected-error {{this drafter branches (its proposals are trees), but this criterion judges whole chains}}
+#include "augur/accept/block.hpp"
 #include "augur/draft/no_draft.hpp"
 #include "augur/scheme/stage.hpp"
 #include "augur/testing/models.hpp"
@@ -10,5 +10,4 @@ struct two_guesses : augur::draft::no_draft {
 };
 
 using augur::testing::function_model;
-template class augur::scheme::stage<two_guesses, function_model, augur::policy::fixed_length,
-                                    augur::accept::rejection_sampling>;
+template class augur::scheme::stage<two_guesses, function_model, augur::policy::fixed_length, augur::accept::block>;

@@ -1,5 +1,5 @@
-// Inside a cascade a link judges chains, so that its policy cannot plan trees.
-// expected-error {{this link's policy plans trees}}
+// Inside a cascade, too, trees need a drafter that branches.
+// expected-error {{this policy plans trees, but this drafter proposes chains alone}}
 #include "augur/accept/exact.hpp"
 #include "augur/policy/tree_static.hpp"
 #include "augur/scheme/cascade.hpp"

@@ -17,6 +17,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -236,6 +237,46 @@ BOOST_AUTO_TEST_CASE(of_several_that_throw_the_first_is_heard_and_only_once) {
     BOOST_CHECK_EXCEPTION(batch.advance(), error, [](const error& e) { return std::string(e.what()) == "12"; });
     BOOST_TEST(batch.size() == 1u);
     BOOST_TEST(!batch.advance());
+}
+
+/// What it is shown, and of whom.
+struct notes {
+    std::vector<token> prompt, seen;
+    std::size_t attached = 0;
+
+    void attach(const auto& session) {
+        ++attached;
+        prompt.assign(session.committed.tokens().begin(), session.committed.tokens().end());
+    }
+    void watch(const auto& view) {
+        for (const auto& each : view.committed) seen.push_back(each.id);
+    }
+};
+
+BOOST_AUTO_TEST_CASE(each_session_has_watchers_of_its_own) {
+    const counted_batches target(testing::hashed_model(40, 1)), small(testing::hashed_model(40, 2));
+    const auto scheme = speculate(small, target, policy::fixed_length{3}, accept::coupled{});
+    using scheme_type = std::remove_const_t<decltype(scheme)>;
+    const auto all = prompts();
+    std::deque<decode::session<scheme_type>> sessions;
+    std::vector<notes> shown(all.size());
+    decode::batch<scheme_type, random::philox_chooser, notes> together(scheme);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        sessions.emplace_back(scheme, all[i], transform::settings{}, commit::stop_conditions{.max_tokens = 20},
+                              random::philox_chooser(i));
+        together.add(sessions.back(), shown[i]);
+    }
+    while (together.advance()) {
+    }
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        notes alone;
+        const auto decoded = decode::generate(scheme, all[i], {.seed = i, .stop = {.max_tokens = 20}}, alone);
+        BOOST_TEST(shown[i].seen == decoded.tokens, boost::test_tools::per_element());
+        BOOST_TEST(alone.seen == decoded.tokens, boost::test_tools::per_element());
+        BOOST_TEST((shown[i].prompt == all[i] && alone.prompt == all[i]));
+        BOOST_TEST((shown[i].attached == 1u && alone.attached == 1u));
+    }
+    BOOST_TEST(target.largest == 8u);
 }
 
 BOOST_AUTO_TEST_CASE(texts_together_have_no_stream) {

@@ -87,7 +87,8 @@ BOOST_AUTO_TEST_CASE(texts_are_plain_decodings_while_attention_learns) {
         for (int text = 0; text < 2; ++text) {
             decode::session s(scheme, prompt, transform::settings{.temperature = {0}}, {.max_tokens = 50},
                               random::philox_chooser(1));
-            train::watcher learns(online, s.drafter_state);
+            train::watcher learns(online);
+            learns.attach(s);
             while (s.finished == finish_reason::running) decode::step(scheme, s, {.timed = false}, learns);
             BOOST_TEST(s.committed.generated() == std::span<const token>(greedy(target, prompt, 50)),
                        boost::test_tools::per_element());

@@ -114,7 +114,8 @@ BOOST_AUTO_TEST_CASE(texts_are_plain_decodings_while_the_layer_learns) {
         for (int text = 0; text < 3; ++text) {
             decode::session s(scheme, prompt, transform::settings{.temperature = {0}}, {.max_tokens = 60},
                               random::philox_chooser(1));
-            train::watcher learns(online, s.drafter_state);
+            train::watcher learns(online);
+            learns.attach(s);
             while (s.finished == finish_reason::running) decode::step(scheme, s, {.timed = false}, learns);
             BOOST_TEST(s.committed.generated() == std::span<const token>(greedy(target, prompt, 60)),
                        boost::test_tools::per_element());
@@ -135,8 +136,7 @@ BOOST_AUTO_TEST_CASE(it_learns_what_it_was_shown) {
     train::trainer online(head, chosen);
     const auto scheme = speculate(draft::self_speculation<packed_head&, draft::argmax>(head), target,
                                   policy::fixed_length{2}, accept::exact{});
-    const auto accepted = acceptance_of_repeats(scheme, some_tokens(11, 77),
-                                                [&](const auto& state) { return train::watcher(online, state); });
+    const auto accepted = acceptance_of_repeats(scheme, some_tokens(11, 77), [&] { return train::watcher(online); });
     BOOST_TEST_MESSAGE("accepted " << accepted.front() << " -> " << accepted.back());
     BOOST_TEST(accepted.back() > accepted.front() + 0.3);
 }

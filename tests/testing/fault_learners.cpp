@@ -30,7 +30,8 @@ struct learning_step {
     std::optional<train::trainer<head_type>>& online;
 
     void operator()(const auto& scheme, auto& s, const decode::step_options& chosen, auto& watcher) const {
-        train::watcher learns(*online, s.drafter_state);
+        train::watcher learns(*online);
+        learns.attach(s);
         decode::step(scheme, s, chosen, watcher, learns);
     }
 };

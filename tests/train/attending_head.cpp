@@ -274,7 +274,8 @@ BOOST_AUTO_TEST_CASE(a_round_teaches_what_lies_on_its_text) {
                                       policy::fixed_length{3}, accept::exact{});
         decode::session s(scheme, prompt, transform::settings{.temperature = {0}}, {.max_tokens = 40},
                           random::philox_chooser(1));
-        watcher learns(online, s.drafter_state);
+        watcher learns(online);
+        learns.attach(s);
         std::size_t expected = 0, drafted = 0;
         while (s.finished == finish_reason::running) {
             decode::step(scheme, s, {.timed = false}, learns);
@@ -300,8 +301,7 @@ BOOST_AUTO_TEST_CASE(it_learns_what_it_was_shown) {
     trainer online(learned, testing::small_steps());
     const auto scheme = speculate(draft::self_speculation<small_head&, draft::argmax>(learned), target,
                                   policy::fixed_length{2}, accept::exact{});
-    const auto accepted =
-        testing::acceptance_of_repeats(scheme, prompt, [&](const auto& state) { return watcher(online, state); });
+    const auto accepted = testing::acceptance_of_repeats(scheme, prompt, [&] { return watcher(online); });
     BOOST_TEST_MESSAGE("accepted " << accepted.front() << " -> " << accepted.back());
     BOOST_TEST(accepted.back() > accepted.front() + 0.2);
 }

@@ -40,9 +40,7 @@ testing::seen_while_learning law_of_heads(const Target& target, bool see_tokens,
                                           const decode::options& chosen) {
     return testing::law_while_learning(
         prompt, chosen, [&] { return new_heads(target.vocabulary_size(), see_tokens); }, compose,
-        [](auto& online, const heads_type& heads, const auto& state) {
-            return heads_watcher(online, heads.head_count(), state);
-        });
+        [](auto& online, const heads_type& heads) { return heads_watcher(online, heads.head_count()); });
 }
 
 const auto chains = [](const auto& target, auto criterion) {
@@ -129,7 +127,8 @@ BOOST_AUTO_TEST_CASE(each_committed_token_teaches_each_head_from_the_state_it_is
                       random::philox_chooser(0));
     shown_samples shown;
     shown.chosen.replay.context = count;
-    heads_watcher learns(shown, count, s.drafter_state);
+    heads_watcher learns(shown, count);
+    learns.attach(s);
     std::size_t judged = 0, accepted = 0, drafted = 0;
     while (s.finished == finish_reason::running) {
         const std::size_t length = s.committed.size(), from = shown.samples.size();
@@ -179,7 +178,8 @@ BOOST_AUTO_TEST_CASE(a_tree_shows_where_its_walk_stopped) {
         decode::session s(scheme, std::vector<token>{2, first, 1}, transform::settings{.temperature = {0}},
                           {.max_tokens = 40}, random::philox_chooser(1));
         shown_samples shown;
-        heads_watcher learns(shown, 2, s.drafter_state);
+        heads_watcher learns(shown, 2);
+        learns.attach(s);
         while (s.finished == finish_reason::running) {
             const std::size_t length = s.committed.size(), from = shown.samples.size();
             const auto& round = decode::step(scheme, s, {}, learns);
@@ -213,7 +213,8 @@ BOOST_AUTO_TEST_CASE(a_round_that_is_passed_over_teaches_nothing_and_is_remember
     decode::session s(scheme, std::vector<token>{2, 1}, transform::settings{.temperature = {0}}, {.max_tokens = 20},
                       random::philox_chooser(0));
     shown_samples shown;
-    heads_watcher learns(shown, 2, s.drafter_state);
+    heads_watcher learns(shown, 2);
+    learns.attach(s);
     shown.open = false;
     for (int i = 0; i < 3; ++i) decode::step(scheme, s, {}, learns);
     BOOST_TEST(shown.samples.size() == 0U);
@@ -233,7 +234,8 @@ BOOST_AUTO_TEST_CASE(states_before_a_round_that_was_not_watched_are_of_no_use) {
     decode::session s(scheme, std::vector<token>{2, 1}, transform::settings{.temperature = {0}}, {.max_tokens = 30},
                       random::philox_chooser(0));
     shown_samples shown;
-    heads_watcher learns(shown, count, s.drafter_state);
+    heads_watcher learns(shown, count);
+    learns.attach(s);
     for (int round = 0; s.finished == finish_reason::running; ++round) {
         const std::size_t length = s.committed.size(), from = shown.samples.size();
         if (round % 3 == 2) {
@@ -264,8 +266,8 @@ BOOST_AUTO_TEST_CASE(heads_learn_what_they_were_shown) {
     heads_type heads = new_heads(size, true);
     trainer online(heads, testing::small_steps());
     const auto scheme = speculate(heads, target, policy::fixed_length{2}, accept::exact{});
-    const auto accepted = testing::acceptance_of_repeats(
-        scheme, prompt, [&](const auto& state) { return heads_watcher(online, heads.head_count(), state); });
+    const auto accepted =
+        testing::acceptance_of_repeats(scheme, prompt, [&] { return heads_watcher(online, heads.head_count()); });
     BOOST_TEST_MESSAGE("accepted " << accepted.front() << " -> " << accepted.back());
     BOOST_TEST(accepted.back() > accepted.front() + 0.3);
     BOOST_TEST(online.report().samples == 64U);

@@ -104,7 +104,7 @@ testing::seen_while_learning learned_law(const testing::hidden_state_mock& targe
         [&](head_type& head) {
             return speculate(draft::eagle(drafts.emplace(layer, head)), target, policy::fixed_length{2}, criterion);
         },
-        [](auto& online, const head_type&, const auto& state) { return watcher(online, state); });
+        [](auto& online, const head_type&) { return watcher(online); });
 }
 
 BOOST_AUTO_TEST_CASE(the_targets_distribution_is_kept_with_a_head_that_changes_after_every_round) {
@@ -151,7 +151,8 @@ BOOST_AUTO_TEST_CASE(each_state_shown_is_the_one_that_its_token_was_guessed_from
     decode::session s(scheme, prompt, transform::settings{.temperature = {0}}, {.max_tokens = 20},
                       random::philox_chooser(1));
     shown_rounds shown;
-    watcher shows(shown, s.drafter_state);
+    watcher shows(shown);
+    shows.attach(s);
     std::size_t drafted = 0;
     while (s.finished == finish_reason::running) {
         const auto& round = decode::step(scheme, s, {}, shows);
@@ -177,8 +178,7 @@ BOOST_AUTO_TEST_CASE(it_learns_what_it_was_shown) {
     const training_batch of(layer, head);
     trainer online(head, testing::small_steps());
     const auto scheme = speculate(draft::eagle(of), target, policy::fixed_length{2}, accept::exact{});
-    const auto accepted =
-        testing::acceptance_of_repeats(scheme, prompt, [&](const auto& state) { return watcher(online, state); });
+    const auto accepted = testing::acceptance_of_repeats(scheme, prompt, [&] { return watcher(online); });
     BOOST_TEST_MESSAGE("accepted " << accepted.front() << " -> " << accepted.back());
     BOOST_TEST(accepted.back() > accepted.front() + 0.3);
     BOOST_TEST(online.report().samples == 64U);

@@ -77,7 +77,8 @@ BOOST_AUTO_TEST_CASE(a_head_that_remembers_other_paths_is_found_out) {
                                   policy::fixed_length{2}, accept::rejection_sampling{});
     const auto decode = [&](const testing::enumerating_chooser& chooser) {
         decode::session s(scheme, prompt, {}, {.max_tokens = 4}, chooser);
-        watcher learns(online, s.drafter_state);
+        watcher learns(online);
+        learns.attach(s);
         while (s.finished == finish_reason::running) decode::step(scheme, s, {.timed = false}, learns);
         const auto text = s.committed.generated();
         return std::vector<token>(text.begin(), text.end());
@@ -100,7 +101,8 @@ BOOST_AUTO_TEST_CASE(every_row_teaches_also_of_rounds_that_the_head_did_not_draf
                                   accept::exact{});
     decode::session s(scheme, prompt, transform::settings{.temperature = {0}}, {.max_tokens = 12},
                       random::philox_chooser(1));
-    watcher learns(online, s.drafter_state);
+    watcher learns(online);
+    learns.attach(s);
     std::size_t rounds = 0, plain = 0;
     while (s.finished == finish_reason::running) {
         const auto before = online.report().samples;
@@ -153,8 +155,7 @@ BOOST_AUTO_TEST_CASE(it_learns_what_it_was_shown) {
     trainer online(head, testing::small_steps());
     const auto scheme = speculate(draft::self_speculation<head_type&, draft::argmax>(head), target,
                                   policy::fixed_length{2}, accept::exact{});
-    const auto accepted =
-        testing::acceptance_of_repeats(scheme, prompt, [&](const auto& state) { return watcher(online, state); });
+    const auto accepted = testing::acceptance_of_repeats(scheme, prompt, [&] { return watcher(online); });
     BOOST_TEST_MESSAGE("accepted " << accepted.front() << " -> " << accepted.back());
     BOOST_TEST(accepted.back() > accepted.front() + 0.3);
     BOOST_TEST(online.report().samples == 64U);

@@ -51,7 +51,7 @@ struct seen_while_learning {
 };
 
 /// Heads by `make_head()`, made anew for each path, learn from the path's own rounds: `make_scheme(head)` drafts with
-/// them, `make_watcher(trainer, head, drafter_state)` shows the rounds. Counts rounds, and those that changed a number.
+/// them, `make_watcher(trainer, head)` shows the rounds. Counts rounds, and those that changed a number.
 template <class MakeHead, class MakeScheme, class MakeWatcher>
 seen_while_learning law_while_learning(std::span<const token> prompt, const decode::options& chosen,
                                        const MakeHead& make_head, const MakeScheme& make_scheme,
@@ -63,7 +63,8 @@ seen_while_learning law_while_learning(std::span<const token> prompt, const deco
         const auto scheme = make_scheme(head);
         decode::session<std::remove_const_t<decltype(scheme)>, enumerating_chooser> s(scheme, prompt, chosen.sampling,
                                                                                       chosen.stop, chooser);
-        auto learns = make_watcher(online, std::as_const(head), s.drafter_state);
+        auto learns = make_watcher(online, std::as_const(head));
+        learns.attach(s);
         while (s.finished == finish_reason::running) {
             const auto before = head.values();
             decode::step(scheme, s, {.timed = false}, learns);
@@ -89,10 +90,10 @@ seen_while_learning law_while_an_exit_learns(std::span<const token> prompt, cons
             return speculate(draft::self_speculation<head_type&, token_selector>(head), target, policy::fixed_length{2},
                              criterion);
         },
-        [](auto& online, const head_type&, const auto& state) { return train::watcher(online, state); });
+        [](auto& online, const head_type&) { return train::watcher(online); });
 }
 
-/// Acceptance of one greedy text after the other, always the same, from which `make_watcher(drafter_state)` learns.
+/// Acceptance of one greedy text after the other, always the same, from which `make_watcher()` learns.
 template <class Scheme, class MakeWatcher>
 std::vector<double> acceptance_of_repeats(const Scheme& scheme, std::span<const token> prompt,
                                           const MakeWatcher& make_watcher) {
@@ -100,7 +101,8 @@ std::vector<double> acceptance_of_repeats(const Scheme& scheme, std::span<const 
     for (int text = 0; text < 30; ++text) {
         decode::session s(scheme, prompt, transform::settings{.temperature = {0}}, {.max_tokens = 16},
                           random::philox_chooser(1));
-        auto learns = make_watcher(s.drafter_state);
+        auto learns = make_watcher();
+        learns.attach(s);
         while (s.finished == finish_reason::running) decode::step(scheme, s, {.timed = false}, learns);
         const auto& stage = s.counts.stages.back();
         accepted.push_back(static_cast<double>(stage.accepted) / static_cast<double>(stage.drafted));

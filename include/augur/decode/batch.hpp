@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -18,9 +19,10 @@ namespace augur::decode {
 /// Rounds of sessions of one scheme, side by side. Each is what it would be alone, whatever else is in the batch, where
 /// its models promise bitwise rows. Sessions join and leave between turns, and in on_round: one that joins there takes
 /// part from the next turn on, and one that leaves may be destroyed at once. Scheme, options and sessions must outlive
-/// it, or be removed. Cost of a turn: for each model one run of the passes that wait for it; the rounds' own work, one
+/// it, or be removed. Each session has watchers of its own, of the types `Watchers`, which are attached to it and shown
+/// its rounds. Cost of a turn: for each model one run of the passes that wait for it; the rounds' own work, one
 /// after the other.
-template <class Scheme, Chooser C = random::philox_chooser>
+template <class Scheme, Chooser C = random::philox_chooser, class... Watchers>
 class batch {
  public:
     using session_type = session<Scheme, C>;
@@ -30,12 +32,13 @@ class batch {
     batch& operator=(const batch&) = delete;
 
     /// Its next round begins with the next turn. Refuses a session that is in it already; one that has ended takes no
-    /// part.
-    void add(session_type& s) {
+    /// part. Watchers must outlive the session's stay.
+    void add(session_type& s, Watchers&... watchers) {
         if (find(s) != nullptr) {
             augur::detail::fail("a session was added to a batch of ", size(), " that it is in already");
         }
-        members_.push_back(std::make_unique<member>(&s));
+        attach(s, watchers...);
+        members_.push_back(std::make_unique<member>(&s, watchers...));
     }
     /// Its open round does not take place; the session is as after its last one. False if it is not in the batch.
     /// Refused where its round is at work: in on_token, where `false` ends its text, in its watchers and policy, and in
@@ -78,7 +81,8 @@ class batch {
         for_each(taking_part, [&](member& each) {
             if (each.round || each.s->finished != finish_reason::running) return;
             each.rounds = each.s->counts.rounds();
-            each.round.emplace(*scheme_, *each.s, chosen_);
+            std::apply([&](Watchers&... watchers) { each.round.emplace(*scheme_, *each.s, chosen_, watchers...); },
+                       each.watchers);
         });
         run_models(taking_part);
         for_each(taking_part, [&](member& each) {
@@ -102,10 +106,11 @@ class batch {
 
  private:
     struct member {
-        explicit member(session_type* of) : s(of) {}
+        explicit member(session_type* of, Watchers&... by) : s(of), watchers(by...) {}
 
         session_type* s;  ///< null once it has left
-        std::optional<open_round<Scheme, C>> round{};
+        std::tuple<Watchers&...> watchers;
+        std::optional<open_round<Scheme, C, Watchers...>> round{};
         std::size_t rounds = 0;  ///< when it began
     };
 

@@ -91,9 +91,9 @@ void finish_session(auto& decoded, auto& s) {
 }  // namespace detail
 
 /// Decodes until something ends it, with a chooser of the caller's. Watchers are shown every round
-/// (types/round_view.hpp). `Demanded` is lossless, lossless_within_numerics or any_guarantee; a scheme that promises
-/// less does not compile. Throws augur::error for a prompt or settings that cannot be decoded with, before anything is
-/// computed.
+/// (types/round_view.hpp), and attached to the session before. `Demanded` is lossless, lossless_within_numerics or
+/// any_guarantee; a scheme that promises less does not compile. Throws augur::error for a prompt or settings that
+/// cannot be decoded with, before anything is computed.
 template <class Demanded = lossless, class Scheme, Chooser C, class... Watchers>
 auto generate_with(C chooser, const Scheme& scheme, std::span<const token> prompt, const options& chosen,
                    Watchers&&... watchers) {
@@ -101,6 +101,7 @@ auto generate_with(C chooser, const Scheme& scheme, std::span<const token> promp
     session<Scheme, C> s(scheme, prompt, chosen.sampling, chosen.stop, std::move(chooser));
     generation<typename Scheme::policy_type> decoded{.policy = s.policy, .seed = chosen.seed};
     const step_options each{chosen.on_token, chosen.log_probabilities, chosen.timed};
+    attach(s, watchers...);
     while (s.finished == finish_reason::running) {
         detail::add_log_probabilities(decoded, step(scheme, s, each, watchers...));
     }

@@ -5,12 +5,14 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "augur/accept/walk.hpp"
 #include "augur/commit/apply.hpp"
 #include "augur/commit/stop_conditions.hpp"
+#include "augur/detail/optional_member.hpp"
 #include "augur/detail/stopwatch.hpp"
 #include "augur/draft/concept.hpp"
 #include "augur/draft/context.hpp"
@@ -135,5 +137,21 @@ struct session {
         }
     }
 };
+
+/// Tells watchers the session whose rounds they will be shown, before the first of them: `attach(session)`, where they
+/// have it. generate does it; with step it is the caller's.
+template <class Session, class... Watchers>
+void attach(const Session& s, Watchers&... watchers) {
+    [[maybe_unused]] const auto each = [&](auto& watcher) {
+        if constexpr (requires { watcher.attach(s); }) {
+            watcher.attach(s);
+        } else {
+            static_assert(!augur::detail::HasMemberAttach<std::remove_cvref_t<decltype(watcher)>>,
+                          "augur: this watcher has a member attach that cannot be called as void attach(const auto& "
+                          "session), so that it would be ignored");
+        }
+    };
+    (each(watchers), ...);
+}
 
 }  // namespace augur::decode

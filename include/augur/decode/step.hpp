@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -18,8 +19,8 @@
 #include "augur/draft/context.hpp"
 #include "augur/flow/task.hpp"
 #include "augur/measure/entropy.hpp"
-#include "augur/round/ask.hpp"
 #include "augur/round/device_verifier.hpp"
+#include "augur/round/judged_round.hpp"
 #include "augur/types/observation.hpp"
 #include "augur/types/round_view.hpp"
 #include "augur/types/verdict.hpp"
@@ -148,74 +149,70 @@ void finish_step(const Scheme& scheme, session<Scheme, C>& s, const step_options
     thrown.rethrow();
 }
 
+/// What a step does with a round's rows: it judges the proposal, and commits.
+template <class Scheme, Chooser C, class Context, class... Watchers>
+class step_judge {
+    using drafter_type = typename Scheme::drafter_type;
+    using proposal_type = typename session<Scheme, C>::proposal_type;
+
+ public:
+    step_judge(const Scheme& scheme, session<Scheme, C>& s, const step_options& chosen, const Context& context,
+               augur::detail::stopwatch& watch, Watchers&... watchers)
+        : scheme_(scheme), s_(s), chosen_(chosen), context_(context), watch_(watch), watchers_(watchers...) {}
+
+    void operator()(const model::pass_rows<typename Scheme::target_type>& rows) {
+        auto& record = s_.last;
+        accept::walk(scheme_.criterion(),
+                     rounds::as_judged<drafter_type, typename Scheme::criterion_type>(record.proposed), rows,
+                     s_.transform, s_.committed, s_.chooser, s_.seen.round, s_.target_rows, record.decided);
+        record.seconds.accept = watch_.lap();
+        finish(rows);
+    }
+
+    /// Where the target's device can judge this proposal.
+    bool takes(const proposal_type&) const
+        requires(rounds::has_device_verifier<Scheme, C> && !drafts_in_target<drafter_type>) {
+        constexpr bool leaves_states = !ReadsStates<drafter_type> || PrefillsStates<typename Scheme::target_type>;
+        return s_.device_verifier && (!branches<drafter_type> || (leaves_states && s_.device_verifier.takes_trees()));
+    }
+    void judge_there(const proposal_type& proposed) {
+        rounds::verify_on_device(s_.device_verifier, s_.target, s_.committed, proposed, s_.seen.round, s_.last.decided);
+    }
+    void finish_there() { finish(rounds::rows_on_device(s_.device_verifier, s_.target)); }
+
+ private:
+    void finish(const auto& rows) {
+        std::apply(
+            [&](auto&... watchers) { finish_step(scheme_, s_, chosen_, context_.seen(), rows, watch_, watchers...); },
+            watchers_);
+    }
+
+    const Scheme& scheme_;
+    session<Scheme, C>& s_;
+    const step_options& chosen_;
+    const Context& context_;
+    augur::detail::stopwatch& watch_;
+    std::tuple<Watchers&...> watchers_;
+};
+
 /// One round as a coroutine: drafts, verifies, accepts and commits, in a session that is running; stops wherever it
 /// needs a model. Run it by step, batch or open_round.
 template <class Scheme, Chooser C, class... Watchers>
 flow::task run_round(const Scheme& scheme, session<Scheme, C>& s, const step_options& chosen, Watchers&... watchers) {
+    using drafter_type = typename Scheme::drafter_type;
     augur::detail::stopwatch watch(chosen.timed);
     const std::size_t budget = s.stops.budget(s.committed.generated().size(), s.committed.size());
     s.seen.prefix_length = s.committed.size();
     detail::settle_debts(scheme, s);
-    if constexpr (ReadsStates<typename Scheme::drafter_type>) {  // a round that ended early showed it nothing
+    if constexpr (ReadsStates<drafter_type>) {  // a round that ended early showed it nothing
         s.target.rewind(s.committed.tokens().first(s.shown));
     }
-    draft::context context(s.committed, s.transform, s.chooser, s.policy, s.seen, budget - 1,
-                           shown_by<typename Scheme::drafter_type>, &s.frames(),
-                           draft::lent<typename Scheme::drafter_type>(s.target));
+    draft::context context(s.committed, s.transform, s.chooser, s.policy, s.seen, budget - 1, shown_by<drafter_type>,
+                           &s.frames(), draft::lent<drafter_type>(s.target));
     context.be_timed(chosen.timed);
-    auto& record = s.last;
-    co_await draft::proposing(scheme.drafter(), s.drafter_state, context, record.proposed);
-    record.seconds =
-        time_spent{.draft = watch.lap() - context.verifying_seconds(), .verify = context.verifying_seconds()};
-    if constexpr (!branches<typename Scheme::drafter_type>) {
-        require_chain(record.proposed);
-    } else {
-        // A tree can have more nodes than there is room for, though none of its paths is too long.
-        record.proposed.shorten(s.target.model().context_length() - s.committed.size());
-    }
-    if constexpr (rounds::has_device_verifier<Scheme, C> && !drafts_in_target<typename Scheme::drafter_type>) {
-        constexpr bool leaves_states =
-            !ReadsStates<typename Scheme::drafter_type> || PrefillsStates<typename Scheme::target_type>;
-        if (s.device_verifier &&
-            (!branches<typename Scheme::drafter_type> || (leaves_states && s.device_verifier.takes_trees()))) {
-            co_await flow::alone{[&] {
-                rounds::verify_on_device(s.device_verifier, s.target, s.committed, record.proposed, s.seen.round,
-                                         record.decided);
-            }};
-            record.seconds.verify += watch.lap();  // acceptance included
-            finish_step(scheme, s, chosen, context.seen(), rounds::rows_on_device(s.device_verifier, s.target), watch,
-                        watchers...);
-            co_return;
-        }
-    }
-    model::pass_rows<typename Scheme::target_type> rows;
-    const auto judge = [&](const auto& proposed) {
-        record.seconds.verify += watch.lap();
-        accept::walk(scheme.criterion(), proposed, rows, s.transform, s.committed, s.chooser, s.seen.round,
-                     s.target_rows, record.decided);
-    };
-    if constexpr (drafts_in_target<typename Scheme::drafter_type>) {
-        if (record.proposed.is_chain()) co_await rounds::join_chain(s.target, s.committed, record.proposed);
-    }
-    if constexpr (!branches<typename Scheme::drafter_type>) {
-        rows = co_await rounds::ask_chain(s.target, s.committed, record.proposed);
-        if constexpr (JudgesEach<typename Scheme::criterion_type,
-                                 typename Scheme::drafter_type::draft_distribution_type>) {
-            judge(unbranched(record.proposed));
-        } else {
-            judge(record.proposed);
-        }
-    } else {
-        if (record.proposed.is_chain()) {
-            rows = co_await rounds::ask_chain(s.target, s.committed, record.proposed);
-        } else {
-            rows =
-                co_await s.target.ask_tree(s.committed.tokens(), record.proposed.tokens(), record.proposed.parents());
-        }
-        judge(record.proposed);
-    }
-    record.seconds.accept = watch.lap();
-    finish_step(scheme, s, chosen, context.seen(), rows, watch, watchers...);
+    step_judge<Scheme, C, decltype(context), Watchers...> judge(scheme, s, chosen, context, watch, watchers...);
+    co_await rounds::judged_round(scheme.drafter(), s.drafter_state, context, s.target, s.last.proposed, watch,
+                                  s.last.seconds, judge);
 }
 
 /// A round that is open: it waits for work that somebody does, and goes on. While it is open the session is its own.

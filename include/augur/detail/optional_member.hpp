@@ -48,6 +48,9 @@ struct name_abandon {
 struct name_watch {
     int watch;
 };
+struct name_attach {
+    int attach;
+};
 struct name_plan {
     int plan;
 };
@@ -145,6 +148,13 @@ concept HasMemberWatch = CanBeDerivedFrom<T> && !requires {
 }
 &&!requires {
     typename just<T>::watch;
+};
+template <class T>
+concept HasMemberAttach = CanBeDerivedFrom<T> && !requires {
+    &with_name<T, name_attach>::attach;
+}
+&&!requires {
+    typename just<T>::attach;
 };
 template <class T>
 concept HasMemberPlan = CanBeDerivedFrom<T> && !requires {

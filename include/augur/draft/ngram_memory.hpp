@@ -118,7 +118,7 @@ class ngram_memory {
 using learned_ngrams = ngram_lookup<const ngram_memory&>;
 
 /// Lets a memory learn from the text of one session, its prompt included, after each round:
-/// `decode::step(scheme, s, {}, draft::ngram_watcher(memory))`.
+/// `decode::generate(scheme, prompt, options, draft::ngram_watcher(memory))`.
 class ngram_watcher {
  public:
     explicit ngram_watcher(ngram_memory& memory) : memory_(&memory) {}

@@ -15,6 +15,7 @@
 #include "augur/model/concepts.hpp"
 #include "augur/model/same_vocabulary.hpp"
 #include "augur/policy/fixed_length.hpp"
+#include "augur/scheme/fit.hpp"
 #include "augur/scheme/stage.hpp"
 #include "augur/types/error.hpp"
 #include "augur/types/token_selector.hpp"
@@ -60,30 +61,7 @@ class speculator {
     using guarantee = guarantee_on_rows_of<target_type, typename detail::promise_on<DrafterType, Criterion>::type>;
 
     static_assert(Model<target_type>);
-    static_assert(detail::optional_members_of_drafter<DrafterType>::fit &&
-                  detail::optional_members_of_policy<Policy>::fit &&
-                  detail::optional_members_of_criterion<Criterion>::fit);
-    static_assert(
-        shows_rows<DrafterType> ||
-            !includes(required_signals<Policy>, signals::draft_entropy | signals::draft_confidence),
-        "augur::speculate: this policy looks at the draft's rows, but this drafter has none; use a draft model, or "
-        "a policy on the target's entropy (policy::target_entropy_bins)");
-    static_assert(
-        shows_matches<DrafterType> || !includes(required_signals<Policy>, signals::match_length),
-        "augur::speculate: this policy looks at how long the draft's matches are, but this drafter matches nothing; "
-        "use draft::prompt_lookup, or another policy");
-    static_assert(
-        !branches<DrafterType> || !ReturnsVerdict<Criterion, typename DrafterType::draft_distribution_type> ||
-            JudgesTrees<Criterion, typename DrafterType::draft_distribution_type>,
-        "augur::speculate: this drafter branches (its proposals are trees), but this criterion judges whole "
-        "chains (judge_block); use one that judges token by token, as accept::rejection_sampling, or whole trees, "
-        "as accept::traversal");
-    static_assert(shape_of<Policy> != draft_shape::tree || branches<DrafterType>,
-                  "augur::speculate: this policy plans trees, but this drafter proposes chains alone; use a drafter "
-                  "that branches (draft::model_tree, draft::eagle_tree, draft::head_tree), or a policy of lengths");
-    static_assert(shape_of<Policy> != draft_shape::grown_tree || grows<DrafterType>,
-                  "augur::speculate: this policy plans trees that grow by value, but this drafter grows none; use "
-                  "draft::model_tree with draft::argmax, draft::eagle_tree, or another policy");
+    static_assert(detail::fit_together<DrafterType, Policy, Criterion>::done);
     static_assert(!ReadsStates<DrafterType> || HiddenStateModel<target_type>,
                   "augur::speculate: this drafter follows the target's hidden states, but this target does not show "
                   "them; it has to be a HiddenStateModel (hidden_size() and hidden(sequence))");

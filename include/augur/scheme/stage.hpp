@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
 
-#include "augur/accept/rejection_sampling.hpp"
 #include "augur/accept/walk.hpp"
 #include "augur/detail/owned_or_borrowed.hpp"
 #include "augur/detail/stopwatch.hpp"
@@ -20,7 +20,9 @@
 #include "augur/model/concepts.hpp"
 #include "augur/model/same_vocabulary.hpp"
 #include "augur/random/nested_chooser.hpp"
-#include "augur/round/ask.hpp"
+#include "augur/round/judged_round.hpp"
+#include "augur/scheme/fit.hpp"
+#include "augur/scheme/inside.hpp"
 #include "augur/types/error.hpp"
 #include "augur/types/proposal.hpp"
 #include "augur/types/statistics.hpp"
@@ -28,83 +30,15 @@
 
 namespace augur {
 
-/// A criterion that knows the row that a token comes from once it is accepted, whichever token that is:
-/// drawn_from(target, drafted, storage) const -> const distribution&, one of the three rows or made in the storage.
-/// Where the tokens are picked from that row and not drawn, `using draft_distribution = mode_of_row` says so.
-template <class C, class DraftDistribution>
-concept KnowsWhatItDrewFrom = AcceptanceCriterionFor<C, DraftDistribution> &&
-    requires(const C& criterion, const distribution& target, const drafted_token<DraftDistribution>& drafted,
-             distribution& storage) {
-    { criterion.drawn_from(target, drafted, storage) } -> std::same_as<const distribution&>;
-};
-
-/// A criterion that leaves nothing open once the noise is known: `static constexpr bool certain = true`. Inside a
-/// cascade its tokens are proposed as point masses, which is right whatever the noise was used for before.
-template <class C>
-concept LeavesNothingOpen = requires {
-    requires static_cast<bool>(C::certain);
-};
-
-/// A criterion for a link inside a cascade.
-template <class C, class DraftDistribution>
-concept StandsInside = AcceptanceCriterionFor<C, DraftDistribution> &&
-    (KnowsWhatItDrewFrom<C, DraftDistribution> || LeavesNothingOpen<C>);
-
 namespace scheme {
-
-/// Which row goes with a token that a stage proposes.
-enum class proposed_rows {
-    what_it_drew,  ///< the row that it was drawn from: the drafter's where a rule accepted it, else the model's
-    own_rows       ///< the model's, whatever the token was drawn from, as published; then nothing exact can rest on it
-};
-
-/// The row that the token comes from once it is accepted; the model's, where that is left open by nothing.
-template <class Criterion, class DraftDistribution>
-const distribution& row_of(const Criterion& criterion, const distribution& target,
-                           const drafted_token<DraftDistribution>& drafted, distribution& storage) {
-    if constexpr (LeavesNothingOpen<Criterion>) {
-        return target;
-    } else {
-        return criterion.drawn_from(target, drafted, storage);
-    }
-}
-
-/// A link's criterion, but that a row which is not the target's is drawn from as it is, by rejection sampling: what is
-/// claimed is no rounding of what the criterion does.
-template <class Criterion, class DraftDistribution>
-struct judged_by_its_row {
-    using guarantee = typename Criterion::guarantee;
-    struct rejected {
-        const distribution& target;
-        const drafted_token<DraftDistribution>& drafted;
-    };
-
-    const Criterion& criterion;
-    distribution& storage;
-    const distribution*& from;  ///< the row of the token that was judged last
-
-    bool accepts(const distribution& target, const drafted_token<DraftDistribution>& drafted, auto& draws) const {
-        from = &row_of(criterion, target, drafted, storage);
-        return from == &target ? criterion.accepts(target, drafted, draws)
-                               : accept::rejection_sampling{}.accepts(*from, drafted, draws);
-    }
-    rejected after_rejection(const distribution& target, const drafted_token<DraftDistribution>& drafted) const {
-        return {target, drafted};
-    }
-    token draw(const rejected& left, auto& draws) const {
-        if (from != &left.target)
-            return accept::rejection_sampling{}.draw(accept::residual(*from, left.drafted), draws);
-        return criterion.draw(accept::left_after(criterion, left.target, left.drafted), draws);
-    }
-    token draw(const distribution& target, auto& draws) const { return criterion.draw(target, draws); }
-};
 
 /// `Inner` drafts, `Source` (a model by value, or `M&` by reference) verifies, and so on until the accepted tokens are
 /// as many as the stage above wants. Immutable; the state is the caller's. The last of them is the model's own, so that
 /// one token less is drafted than is wanted; but where one is wanted in all, one is drafted and judged, so that no
 /// model is idle. Effect on the distribution: that of the stage above. Randomness: its own, by position, level and
-/// round (nested_chooser). Cost: the rounds inside; a row is kept for every token.
-/// Source: Byun et al. 2025, PyramidSD, section 3; that a token keeps the row it was drawn from is ours.
+/// round (nested_chooser). Where `Inner` branches its trees are judged (inside.hpp). Cost: the rounds inside; a row is
+/// kept for every token. Source: Byun et al. 2025, PyramidSD, section 3; that a token keeps the row it was drawn from
+/// is ours.
 template <Drafter Inner, class Source, SpeculationPolicy Policy, class Criterion,
           proposed_rows ProposedRows = proposed_rows::what_it_drew>
 class stage {
@@ -127,16 +61,10 @@ class stage {
         "what it made in storage; or `static constexpr bool certain = true`, if what is accepted is fixed by the "
         "target's row and the noise");
     static_assert(!ReadsStates<Inner>, "augur: inside a cascade no hidden states are available");
-    static_assert(
-        !branches<Inner>,
-        "augur: inside a cascade a link judges chains, but this drafter branches (its proposals are trees); let "
-        "it draft for the last link");
-    static_assert(shape_of<Policy> == draft_shape::chain,
-                  "augur: inside a cascade a link judges chains, but this link's policy plans trees; let it plan for "
-                  "the last link");
-    static_assert(augur::detail::optional_members_of_drafter<Inner>::fit &&
-                  augur::detail::optional_members_of_policy<Policy>::fit &&
-                  augur::detail::optional_members_of_criterion<Criterion>::fit);
+    static_assert(augur::detail::fit_together<Inner, Policy, Criterion>::done);
+
+    /// How it judges: whose tokens are drawn from a row that is stated, by that row.
+    using judge_type = typename judge_of<Criterion, Inner>::type;
 
     /// What it has learned and counted.
     struct progress {
@@ -150,7 +78,7 @@ class stage {
         progress now;                                               ///< this round's proposal included
         progress settled;                                           ///< up to the last commit
         proposal<typename Inner::draft_distribution_type> block{};  ///< from here on storage
-        accept::walk_storage<transform::pipeline, Criterion> rows{};
+        accept::walk_storage<transform::pipeline, judge_type> rows{};
         distribution mixed{};
     };
     static constexpr bool shows_rows = true;
@@ -246,49 +174,56 @@ class stage {
                               &context.frames(), draft::lent<Inner>(state.cache));
         within.be_timed(context.timed());
         augur::detail::stopwatch watch(context.timed());
-        co_await draft::proposing(inner_, state.inner, within, state.block);
-        require_chain(state.block);
-        const double drafting = watch.lap() - within.verifying_seconds();
-        if constexpr (drafts_in_target<Inner>) co_await rounds::join_chain(state.cache, before, state.block);
-        const auto rows = co_await rounds::ask_chain(state.cache, before, state.block);
-        const double verifying = watch.lap() + within.verifying_seconds();
-        const verdict decided = judge(state, context, chooser, seen.round, rows, proposed, speculative);
-        more = !decided.invalid_row();
-        state.settled.counts.reserve(state.block.size());  // that on_commit need not
-        state.now.counts.add(state.block.size(), decided.accepted);
-        const no_states states;
-        const time_spent seconds{.draft = drafting, .verify = verifying, .accept = watch.lap()};
-        policy::show(
-            state.now.policy,
-            round_view{before, seen.prefix_length, state.block, rows, states, decided, {}, within.seen(), seconds});
-        seen.last_drafted = state.block.size();
-        seen.last_accepted = decided.accepted;
-        const std::size_t added = decided.accepted + (decided.next == no_token ? 0 : 1);
-        if (added > 0) policy::see_target<Policy>(seen, rows, added - 1);
+        time_spent seconds;
+        const auto judge = [&](const auto& rows) {
+            const std::size_t first = proposed.size();
+            const verdict decided = judge_block(state, context, chooser, seen.round, rows, proposed);
+            seconds.accept = watch.lap();
+            for (const token t : proposed.tokens().subspan(first)) speculative.push(t);
+            more = !decided.invalid_row();
+            learn(state, before, rows, decided, within.seen(), seconds);
+            if constexpr (branches<Inner>) {
+                if (!state.block.is_chain()) state.cache.keep(std::span(decided.path).first(decided.accepted));
+            }
+        };
+        co_await rounds::judged_round(inner_, state.inner, within, state.cache, state.block, watch, seconds, judge);
     }
 
     /// Judges the block and adds the accepted tokens to the proposal.
-    verdict judge(state_type& state, auto& context, auto& chooser, std::size_t round, const auto& rows,
-                  proposal<draft_distribution_type>& proposed, speculative_suffix& speculative) const {
-        const std::size_t first = proposed.size();
+    verdict judge_block(state_type& state, auto& context, auto& chooser, std::size_t round, const auto& rows,
+                        proposal<draft_distribution_type>& proposed) const {
         const distribution* from = nullptr;
         const additions<std::remove_reference_t<decltype(context)>, std::remove_cvref_t<decltype(rows)>> added{
             criterion_, state, context, rows, proposed, from};
         verdict decided;
-        const auto walk = [&](const auto& criterion, const auto& block) {
-            accept::walk(criterion, block, rows, context.transform(), context.prefix(), chooser, round, state.rows,
-                         decided, added);
+        const auto walk = [&](const auto& criterion) {
+            accept::walk(criterion, rounds::as_judged<Inner, Criterion>(state.block), rows, context.transform(),
+                         context.prefix(), chooser, round, state.rows, decided, added);
         };
-        if constexpr (!JudgesEach<Criterion, inner_draft_distribution>) {
-            walk(criterion_, state.block);
-        } else if constexpr (DeterministicDistribution<draft_distribution_type>) {
-            walk(criterion_, unbranched{state.block});  // nothing is drawn: no draft distribution is a rounding of it
+        if constexpr (std::same_as<judge_type, Criterion>) {
+            walk(criterion_);
         } else {
-            walk(judged_by_its_row<Criterion, inner_draft_distribution>{criterion_, state.mixed, from},
-                 unbranched{state.block});
+            walk(judge_type{criterion_, state.mixed, from});
         }
-        for (const token t : proposed.tokens().subspan(first)) speculative.push(t);
         return decided;
+    }
+
+    /// Counts the round, and shows it to the policy.
+    void learn(state_type& state, const prefix& after, const auto& rows, const verdict& decided,
+               const observation& decided_on, const time_spent& seconds) const {
+        observation& seen = state.now.seen;
+        state.settled.counts.reserve(state.block.size());  // that on_commit need not
+        state.now.counts.add(state.block.size(), decided.accepted);
+        const no_states states;
+        policy::show(
+            state.now.policy,
+            round_view{after, seen.prefix_length, state.block, rows, states, decided, {}, decided_on, seconds});
+        seen.last_drafted = state.block.size();
+        seen.last_accepted = decided.accepted;
+        if (decided.accepted > 0 || decided.next != no_token) {
+            const std::size_t last = decided.next == no_token ? decided.accepted - 1 : decided.accepted;
+            policy::see_target<Policy>(seen, rows, last == 0 ? 0 : 1 + decided.node(last - 1));
+        }
     }
 
     /// Watches a walk: each token is proposed with the row that it was drawn from.
@@ -304,8 +239,8 @@ class stage {
         bool wants(std::size_t row) const { return context.wants_more(proposed.size(), rows[row]); }
         void took(std::size_t row, const distribution& target, token taken) const {
             const distribution* found = std::exchange(from, nullptr);
-            if (found == nullptr && row < state.block.size()) {
-                found = &row_of(criterion, target, state.block[row], state.mixed);
+            if (const std::size_t node = judged_at(row, taken); found == nullptr && node < state.block.size()) {
+                found = &row_of(criterion, target, state.block[node], state.mixed);
             }
             distribution& stated = proposed.next_row();
             if constexpr (!proposes_what_it_drew) {
@@ -316,6 +251,18 @@ class stage {
                 stated = found == nullptr ? target : *found;
             }
             proposed.complete(taken);
+        }
+
+        /// The node that was judged after this row: the one that was taken, else the first; none where none follows.
+        std::size_t judged_at(std::size_t row, token taken) const {
+            const auto parents = parents_of(state.block);
+            const std::size_t size = state.block.size();
+            const auto after = static_cast<std::int32_t>(row) - 1;
+            const std::size_t first = parents::next_child(parents, size, after, row);
+            for (std::size_t node = first; node < size; node = parents::next_child(parents, size, after, node + 1)) {
+                if (state.block.tokens()[node] == taken) return node;
+            }
+            return first;
         }
     };
 

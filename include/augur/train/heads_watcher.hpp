@@ -15,19 +15,21 @@
 
 namespace augur::train {
 
-/// Shows a trainer what each head should have said, in every round of one session: `decode::step(scheme, s, {},
-/// train::heads_watcher(online, s.drafter_state))`. The target must show hidden states; whoever drafts, in chains or in
-/// trees. Every committed token trains each head that looks so far ahead: from the state from which it had to be
-/// guessed, by the verifier's row. Where this round's draft began at that state, the sample has the token that was
-/// drafted, and what became of it; of siblings that were all rejected the first.
-/// Cost: one sample a head for each committed token; the row is read once.
-/// Memory: as many of the target's states as there are heads, and those of one round.
+/// Shows a trainer what each head should have said, in every round of the session that it is attached to:
+/// `decode::generate(scheme, prompt, options, train::heads_watcher(online, heads))`. The target must show hidden
+/// states; whoever drafts, in chains or in trees. Every committed token trains each head that looks so far ahead: from
+/// the state from which it had to be guessed, by the verifier's row. Where this round's draft began at that state, the
+/// sample has the token that was drafted, and what became of it; of siblings that were all rejected the first. Cost:
+/// one sample a head for each committed token; the row is read once. Memory: as many of the target's states as there
+/// are heads, and those of one round.
 template <class Trainer>
 class heads_watcher {
  public:
-    /// Before the first round: what the drafter was prefilled with is looked at.
-    template <class State>
-    heads_watcher(Trainer& online, std::size_t heads, const State& drafter) : online_(&online), heads_(heads) {
+    heads_watcher(Trainer& online, std::size_t heads) : online_(&online), heads_(heads) {}
+
+    /// Before the first round (decode::attach): what the drafter was prefilled with is looked at.
+    void attach(const auto& session) {
+        const auto& drafter = session.drafter_state;
         if constexpr (requires { drafter.known - 1 == drafter.last.size(); }) {
             if (drafter.known > 0) remember(drafter.known - 1, drafter.last);
         }

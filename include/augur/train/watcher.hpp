@@ -2,32 +2,45 @@
 // Collects training examples from a session's rounds for a trainer.
 
 #include <type_traits>
+#include <utility>
 
 #include "augur/draft/attending_head.hpp"
+#include "augur/draft/exit_rows.hpp"
 
 namespace augur::train {
 
-/// What the head of this drafter's state attends to; nothing where it does not.
-draft::shown_sequence text_of(const auto& head, const auto& drafter_state) {
-    if constexpr (draft::AttendingHead<std::remove_cvref_t<decltype(head)>>) {
-        return drafter_state.own.text(head);
-    } else {
-        return {};
-    }
+/// The head that a trainer trains; void where it does not name one.
+template <class Trainer>
+struct head_of : std::type_identity<void> {};
+template <class Trainer>
+requires requires(const Trainer& online) {
+    online.drafts();
 }
+struct head_of<Trainer> : std::remove_cvref<decltype(std::declval<const Trainer&>().drafts())> {};
 
-/// Shows a trainer every round of one session, in which draft::self_speculation drafts:
-/// `decode::step(scheme, s, {}, train::watcher(online, s.drafter_state))`. One that names the head that it trains,
-/// drafts(), is shown the round's text, too.
-template <class Trainer, class State>
+/// Shows a trainer every round of the session that it is attached to, in which draft::self_speculation or draft::eagle
+/// drafts: `decode::generate(scheme, prompt, options, train::watcher(online))`. Of a head that attends to its own
+/// sequence the trainer, which names it (`drafts()`), is shown that, too.
+template <class Trainer>
 class watcher {
+    using head_type = typename head_of<Trainer>::type;
+    static constexpr bool attends = draft::AttendingHead<head_type>;
+
  public:
-    watcher(Trainer& online, const State& drafter) : online_(&online), drafter_(&drafter) {}
+    explicit watcher(Trainer& online) : online_(&online) {}
+
+    /// Before the first round (decode::attach). The session must not move while it is watched.
+    void attach(const auto& session) {
+        states_ = &session.drafter_state.exit_states;
+        if constexpr (attends) own_ = &session.drafter_state.own;
+    }
 
     void watch(const auto& view) {
-        const auto states = drafter_->exit_states.of(view.length_before);
-        if constexpr (requires { online_->drafts(); }) {
-            online_->show(view, states, text_of(online_->drafts(), *drafter_));
+        const auto states = states_->of(view.length_before);
+        if constexpr (attends) {
+            online_->show(view, states, own_->text(online_->drafts()));
+        } else if constexpr (!std::is_void_v<head_type>) {
+            online_->show(view, states, draft::shown_sequence{});
         } else {
             online_->show(view, states);
         }
@@ -35,7 +48,8 @@ class watcher {
 
  private:
     Trainer* online_;
-    const State* drafter_;
+    const draft::exit_rows* states_ = nullptr;
+    const typename draft::own_sequence_of<head_type>::type* own_ = nullptr;
 };
 
 }  // namespace augur::train
