@@ -207,8 +207,8 @@ inline llama::config widened_config(const llama::config& narrow, const llama_sha
 }
 
 /// Its weights, made where they lie: what is uploaded is the small one's numbers and norms. The same text at the cost
-/// of that shape, as program::widened_tensors gives it; the noise is another, random_matrix's from the seed. Refused: heads of some
-/// tokens only, fused inputs.
+/// of that shape, as program::widened_tensors gives it; the noise is another, random_matrix's from the seed. Refused:
+/// heads of some tokens only, fused inputs.
 template <class Element, device_format F = device_format::elements, kernels::System S>
 std::shared_ptr<const weights_on_device<Element, S, F>> make_widened(const S& on, const llama::config& narrow,
                                                                      const weights& from, const llama_shape& to,

@@ -65,10 +65,10 @@ std::vector<token> head_tokens_of_bundle(const llama::host_model& target);
 
 /// Loads what the scheme drafts with: the files that are named, else those of a draft bundle that were made for the
 /// target; one of these that cannot be loaded is skipped with a warning. Families are the folders inside those in
-/// AUGUR_FAMILY, separated by colons, or, if that is not set, inside the library's own. `exit_layer`: which exit, if the
-/// scheme drafts with one; 0 for the one near three quarters of the layers. What a lossless scheme drafts with is held
-/// in four bits where its file has eight, others as their files hold them; exits and qualifiers, which borrow most of
-/// the target, and models that are no draft checkpoints as `options` say. Where there is none of the first kind, it
+/// AUGUR_FAMILY, separated by colons, or, if that is not set, inside the library's own. `exit_layer`: which exit, if
+/// the scheme drafts with one; 0 for the one near three quarters of the layers. What a lossless scheme drafts with is
+/// held in four bits where its file has eight, others as their files hold them; exits and qualifiers, which borrow most
+/// of the target, and models that are no draft checkpoints as `options` say. Where there is none of the first kind, it
 /// throws if that is `required`, else nothing is loaded; it throws where there is no qualifier, and where a model that
 /// drafts has other tokens than the target, whose file is `target_path`. Returns the files.
 checkpoint_files load_checkpoints(draft_checkpoints& into, const std::string& scheme, bool required,

@@ -42,9 +42,8 @@ void loaded_scheme::load(const llama::host_model& target, const model_options& c
         drafters_.exit.emplace(llama::exit_head::untrained(target, layer, load_options_of(of_drafters)));
         return;
     }
-    files_ =
-        load_checkpoints(drafters_, scheme_.scheme, !free, named_, target, chosen.path, load_options_of(of_drafters),
-                         scheme_.exit_layer.value_or(0));
+    files_ = load_checkpoints(drafters_, scheme_.scheme, !free, named_, target, chosen.path,
+                              load_options_of(of_drafters), scheme_.exit_layer.value_or(0));
     if (free && files_.empty()) scheme_.scheme = "lookup";
     for (const std::string& kind : members_used_by(scheme_.scheme)) {
         if (files_.contains(kind)) paths_.push_back(files_.at(kind));

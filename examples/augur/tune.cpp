@@ -144,8 +144,8 @@ class tuner {
         const auto named = named_checkpoints(chosen.drafts, chosen.heads, widest);
         model_options of_drafters = chosen.model;
         of_drafters.context = 0;
-        const auto drafters = load_checkpoints(drafters_, widest, true, named, target_, chosen.model.path,
-                                               load_options_of(of_drafters));
+        const auto drafters =
+            load_checkpoints(drafters_, widest, true, named, target_, chosen.model.path, load_options_of(of_drafters));
         for (const auto& [role, file] : drafters) models_.push_back({role, file});
         models_.push_back({"target", chosen.model.path});
         identity_ = identity_of(target_, drafters, chosen.model, chosen.sampling);

@@ -112,8 +112,8 @@ class row_widener {
     std::vector<std::pair<std::size_t, std::size_t>> blocks_;  ///< that are copied: narrow, wide
 };
 
-/// Each tensor is made when it is asked for, in the type that `format` gives the original's, and is valid until the next
-/// is. Both must outlive it. Cost: O(numbers of the wide tensor), and their memory.
+/// Each tensor is made when it is asked for, in the type that `format` gives the original's, and is valid until the
+/// next is. Both must outlive it. Cost: O(numbers of the wide tensor), and their memory.
 class widened_tensors {
  public:
     widened_tensors(const io::gguf_view& original, const widening& by, llama::weight_format format)

@@ -41,8 +41,8 @@ struct load_options {
     cache_format cache = cache_format::f32;  ///< of keys and values; q8_0 takes about a quarter of the memory
     std::size_t cache_bytes = 0;  ///< that keys and values of a sequence may take; 0 means what memory is available
     backend::host::instruction_set instruction_set = backend::host::instruction_set::automatic;
-    std::vector<token> head_tokens = {};     ///< the only ones with a logit, others have -infinity; empty means all
-    std::vector<std::size_t> layers = {};    ///< those of the file, in the order to run them; empty means all
+    std::vector<token> head_tokens = {};   ///< the only ones with a logit, others have -infinity; empty means all
+    std::vector<std::size_t> layers = {};  ///< those of the file, in the order to run them; empty means all
     /// Called between the layers of an extend by more than 128 tokens; what it throws ends that extend, which then has
     /// changed nothing. For those who want to stop a long prefill. Others on the same pool
     /// wait meanwhile; it must not run this model.
