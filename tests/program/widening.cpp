@@ -328,11 +328,15 @@ BOOST_AUTO_TEST_CASE(scaled_positions_are_written_once) {
     for (const char* key : {"llama.rope.scaling.factor", "llama.rope.scale_linear"}) {
         small_llama file;
         file.numbers[key] = 4.0f;
-        const auto [narrow, wide] = load_both(file.write(folder / "model.gguf"), same_heads);
-        BOOST_TEST(wide.configuration().rotary_factors == std::vector<float>(4, 4.0f));
-        BOOST_TEST(largest_difference(testing::logits_in_steps(narrow, tokens, 5),
-                                      testing::logits_in_steps(wide, tokens, 5)) < 1e-3);
-        BOOST_TEST(!io::gguf_file(folder / "wide.gguf").contains(key));
+        for (const auto& to : {same_heads, larger_heads}) {
+            const auto [narrow, wide] = load_both(file.write(folder / "model.gguf"), to);
+            const auto factors = wide.configuration().rotary_factors;
+            BOOST_TEST(factors.size() == to.head_size / 2);
+            BOOST_TEST(std::count(factors.begin(), factors.end(), 4.0f) == 4);
+            BOOST_TEST(largest_difference(testing::logits_in_steps(narrow, tokens, 5),
+                                          testing::logits_in_steps(wide, tokens, 5)) < 1e-3);
+            BOOST_TEST(!io::gguf_file(folder / "wide.gguf").contains(key));
+        }
     }
 }
 
