@@ -132,7 +132,8 @@ class Adapter(WidenTest):
                 said = lambda run: (run["ids"], run["stages"], run["settings"]["exit_layer"])
                 self.assertEqual(said(narrow), said(wide))
                 self.assertGreater(narrow["stages"][0]["accepted"], 5)
-            self.refuses(["the model"], "generate", "--prompt", "a", "--scheme", "kangaroo", "--model", TARGET, "--adapter", wide_adapter)
+            use = ("generate", "--prompt", "a", "--scheme", "kangaroo", "--model", TARGET, "--adapter", wide_adapter)
+            self.refuses(["a size of 64, but here it is 32"], *use)
 
     def test_learning_goes_on_at_the_larger_models_cost(self):
         adapter, before = self.learned(FOLDER / "to_go_on")
@@ -154,7 +155,7 @@ class Adapter(WidenTest):
             self.refuses([str(adapter), "cannot be converted for a widened model", told], *use, adapter)
         heads, _ = self.learned(FOLDER / "heads", "--scheme", "medusa", "--head-count", 2, passes=1)
         self.refuses([str(heads), "checkpoint of draft heads is not converted"], *use, heads)
-        adapter, _ = self.learned(FOLDER / "of_another", passes=1, model=tiny_model.write(FOLDER / "another.gguf", seed=7, layers=2))
+        adapter, _ = self.learned(FOLDER / "learned_elsewhere", passes=1, model=tiny_model.write(FOLDER / "another.gguf", seed=7, layers=2))
         self.refuses([str(adapter), "the model"], *use, adapter)
         self.assertEqual([], list(FOLDER.glob("unwritten*")))
 
