@@ -4,8 +4,8 @@
     benchmarks/at_scale.py --program build/dev/bin/augur --model model.gguf --output DIR [--points 135m:bf16 1b:bf16 ...]
                            [--schemes lookup sd eagle:tree=auto ...] [--limit 1]
 
-A point is a shape and a weight format: the target's text at the cost of a model of that shape (`augur widen`), with the
-members of its family at theirs. At each point one process (`augur bench schemes`) loads once, and decodes every prompt
+A point is a shape and a weight format: the target's text at the cost of a model of that shape, with its drafts at theirs, from files
+that `augur widen` writes into --output once. At each point one process (`augur bench schemes`) loads once, and decodes every prompt
 by all schemes in turn. Into --output go POINT.json, which is not measured again where it is there and was asked for the
 same, results.md and at_scale.svg with its JSON. Nothing else should run meanwhile. Exit code 1 where a point cannot be
 measured, or a text that has to be plain decoding's is another.
@@ -45,10 +45,8 @@ class MeasureError(Exception):
     """Ends the program with one line."""
 
 
-def command_of(chosen, point):
-    shape, _, weights = point.partition(":")
-    command = [chosen.program, "bench", "schemes", "--model", chosen.model, "--weights", weights or "keep"]
-    command += ["--shape", shape] if shape != "135m" else []
+def command_of(chosen, model, weights):
+    command = [chosen.program, "bench", "schemes", "--model", model, "--weights", weights]
     command += ["--prompts", chosen.prompts, "--chat", "--limit", chosen.limit, "--max-tokens", chosen.max_tokens]
     command += ["--repetitions", chosen.repeat, "--temperature", chosen.temperature, "--threads", chosen.threads]
     for scheme in chosen.schemes:
@@ -72,10 +70,15 @@ def kept(path, command):
 
 
 def measure(chosen, point):
-    path, command = chosen.output / f"{point.replace(':', '-')}.json", command_of(chosen, point)
+    shape, _, weights = point.partition(":")
+    model, environment = chosen.model, None
+    if shape != "135m":
+        model = runs.widened(chosen.program, model, shape, weights or "keep", chosen.output)
+        environment = runs.family_of(model)
+    path, command = chosen.output / f"{point.replace(':', '-')}.json", command_of(chosen, model, weights or "keep")
     if made := kept(path, command):
         return made
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False, env=environment)
     if done.returncode != 0:
         said = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
         raise MeasureError(f"{point}: {said[-1]}")

@@ -67,6 +67,7 @@ def table(found):
 def main():
     chosen = options()
     chosen.output.mkdir(parents=True, exist_ok=True)
+    runs.take_shape(chosen)
     found = {}
     for task, prompts in runs.prompts_of(chosen.prompts, chosen.tasks).items():
         print(f"bins: {task}", file=sys.stderr, flush=True)

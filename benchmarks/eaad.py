@@ -126,6 +126,7 @@ def draw(found, by_class, folder):
 def main():
     chosen = options()
     chosen.output.mkdir(parents=True, exist_ok=True)
+    runs.take_shape(chosen)
     prompts = runs.prompts_of(chosen.prompts, CLASSES)
     found = {}
     for temperature in (0.0, *chosen.temperatures):

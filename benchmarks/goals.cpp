@@ -1,8 +1,8 @@
 // How near the pass comes to what the machine allows, for every instruction set that it has, as one table.
 //
-//   bench_goals MODEL [SHAPE|own] [WEIGHTS,...] [SETS,...] [THREADS] [CONTEXT] [ROUNDS]
+//   bench_goals MODEL [WEIGHTS,...] [SETS,...] [THREADS] [CONTEXT] [ROUNDS]
 //
-// as in  bench_goals model.gguf 1b bf16,q4_0 avx2,avx512_bf16 2 256 15.  One model is held at a time. In every round
+// as in  bench_goals wide.gguf bf16,q4_0 avx2,avx512_bf16 2 256 15.  One model is held at a time. In every round
 // the bytes of its weights are read from other memory in the fastest way that was found just before (reading.hpp), then
 // passes run over 1, 4 and 8 new rows, all of which have logits. `bandwidth` is the median of the reads; `share` is the
 // median, over the rounds, of the time of reading over the time of one row; T(4) and T(8) are medians of what a round
@@ -83,16 +83,15 @@ void measure(const plan& asked) {
 
 void run(int argc, char** argv) {
     const auto argument = [&](int at, const char* otherwise) { return std::string(argc > at ? argv[at] : otherwise); };
-    plan asked{.path = argv[1], .options = {.threads = std::stoul(argument(5, "2"))}};
-    if (argument(2, "own") != "own") asked.options.shape = llama::parse_shape(argument(2, "own"));
-    asked.context = std::stoul(argument(6, "256"));
-    asked.rounds = std::stoul(argument(7, "15"));
+    plan asked{.path = argv[1], .options = {.threads = std::stoul(argument(4, "2"))}};
+    asked.context = std::stoul(argument(5, "256"));
+    asked.rounds = std::stoul(argument(6, "15"));
     if (asked.context == 0 || asked.rounds == 0) detail::fail("CONTEXT and ROUNDS must be at least 1");
     std::printf(
         "|weights|instructions|MB|bandwidth, GB/s|read as|T(1), ms|share|T(4)/T(1)|T(8)/T(1)|\n"
         "|-|-|-|-|-|-|-|-|-|\n");
-    for (const auto& format : split(argument(3, "bf16,q8_0,q4_0,q4_k"))) {
-        for (const auto& set : split(argument(4, "avx2,avx512,avx512_bf16,amx"))) {
+    for (const auto& format : split(argument(2, "bf16,q8_0,q4_0,q4_k"))) {
+        for (const auto& set : split(argument(3, "avx2,avx512,avx512_bf16,amx"))) {
             asked.options.weights = format_named(format);
             asked.options.instruction_set = named(set, backend::host::all_instruction_sets);
             if (is_supported(asked.options.instruction_set)) measure(asked);
@@ -105,7 +104,7 @@ void run(int argc, char** argv) {
 int main(int argc, char** argv) {
     try {
         if (argc < 2) {
-            detail::fail("usage: bench_goals MODEL [SHAPE|own] [WEIGHTS] [SETS] [THREADS] [CONTEXT] [ROUNDS]");
+            detail::fail("usage: bench_goals MODEL [WEIGHTS] [SETS] [THREADS] [CONTEXT] [ROUNDS]");
         }
         run(argc, argv);
     } catch (const std::exception& caught) {

@@ -17,11 +17,12 @@
 #include "augur/backend/device/element.hpp"
 #include "augur/backend/device/system.hpp"
 #include "augur/llama/device/forward.hpp"
-#include "augur/llama/device/synthetic.hpp"
+#include "gpu/synthetic.hpp"
 
 namespace {
 
 using namespace augur;
+using namespace augur::benchmarks;
 using namespace augur::llama::device;
 using backend::device::bfloat16;
 

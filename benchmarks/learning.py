@@ -90,7 +90,6 @@ def learn(chosen, prompts, arguments, adapter=None, before=None):
     """What `augur learn` says after each of the prompts (task, prompt). An adapter begins as a copy of the one `before`."""
     lines = "".join(json.dumps({"task": task, "prompt": prompt}) + "\n" for task, prompt in prompts)
     command = [chosen.program, "learn", "--model", chosen.model, "--weights", chosen.weights, "--chat", "--json"]
-    command += ["--shape", chosen.shape] if chosen.shape else []
     command += ["--threads", chosen.threads] if chosen.threads else []
     command += ["--max-tokens", chosen.max_tokens, "--threshold", "0", "--length", chosen.length]
     command += ["--output", adapter] if adapter else []
@@ -205,6 +204,9 @@ def table(found, count):
 def main():
     chosen = options()
     chosen.output.mkdir(parents=True, exist_ok=True)
+    runs.take_shape(chosen, [chosen.heads / f"{kind}.gguf" for kind in ("hydra", "eagle")] if chosen.heads else ())
+    if chosen.shape and chosen.heads:
+        chosen.heads = chosen.model.with_suffix("")
     by_task = runs.prompts_of(chosen.prompts, limit=chosen.limit)
     for part in chosen.parts:
         prompts = by_task if part == "shift" else in_order(by_task)

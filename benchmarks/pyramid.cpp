@@ -3,11 +3,11 @@
 //
 //   bench_pyramid --target FILE --draft FILE --qualifier FILE (--prompts FILE.jsonl | --problems FILE.jsonl) --json OUT
 //                 [--seeds 3] [--each 1] [--limit N] [--thresholds 0.4/0.5,0.5/0.4] [--lengths 2/4,15/25]
-//                 [--draft-length 3] [--qualifier-length 8] [--shapes 8b,3b,1b]
+//                 [--draft-length 3] [--qualifier-length 8]
 //
 // The draft and the qualifier are draft checkpoints of the target's draft bundle, or models with its tokens. Problems
-// have answers: the share that is right is a column then. With --shapes target, qualifier and draft cost what such
-// models cost, and write what they write without (docs/llama/widened.md).
+// have answers: the share that is right is a column then. Files of `augur widen` cost what larger models cost, and
+// write what their originals write (docs/llama/widened.md).
 // FSD and PSD_A come with the divergence rule alone (as published) and after rejection sampling, PSD_F in three forms:
 // as published (the divergence rule alone, the target's row against the qualifier's), by drawn rows (the same rule,
 // against the row that the token was drawn from) and rejection first (by drawn rows, after rejection sampling). All
@@ -51,7 +51,6 @@ using llama::host_model;
 
 struct settings {
     std::string target, draft, qualifier, prompts, problems, json_file, weights = "keep";
-    std::vector<std::string> shapes;  // the target's, the qualifier's, the draft's; none: their own
     std::vector<std::string> thresholds = {"0.2/0.2", "0.3/0.3", "0.4/0.4", "0.5/0.5",
                                            "0.3/0.5", "0.4/0.5", "0.5/0.3", "0.5/0.4"};
     std::vector<std::string> lengths = {"1/2", "2/4", "4/10", "5/15", "10/15", "15/15", "20/20", "15/25", "25/25"};
@@ -333,26 +332,19 @@ json report(const family& models, const std::vector<configuration>& all, const s
 
 /// A draft checkpoint of the target's draft bundle, or a model with its tokens.
 host_model load_lesser(const std::string& path, const host_model& target, const settings& chosen,
-                       llama::load_options how, std::size_t shape) {
+                       const llama::load_options& how) {
     const std::string kind = llama::checkpoint_kind(io::gguf_file(path));
     if (kind == "qualifier") return llama::load_qualifier(path, target, how);
     if (kind == "draft") return llama::load_draft(path, target, how);
     io::check_same_tokens(path, chosen.target);
-    if (!chosen.shapes.empty()) how.shape = llama::parse_shape(chosen.shapes[shape]);
     return host_model::load(path, how);
 }
 
 family load(const settings& chosen, const io::vocabulary& vocabulary) {
-    if (!chosen.shapes.empty() && chosen.shapes.size() != 3) {
-        detail::fail("--shapes has ", chosen.shapes.size(),
-                     " shapes, not 3: the target's, the qualifier's, the draft's");
-    }
     const llama::load_options how{.weights = format_named(chosen.weights), .threads = chosen.threads};
-    llama::load_options of_target = how;
-    if (!chosen.shapes.empty()) of_target.shape = llama::parse_shape(chosen.shapes[0]);
-    host_model target = host_model::load(chosen.target, of_target);
-    host_model qualifier = load_lesser(chosen.qualifier, target, chosen, how, 1);
-    host_model draft = load_lesser(chosen.draft, target, chosen, how, 2);
+    host_model target = host_model::load(chosen.target, how);
+    host_model qualifier = load_lesser(chosen.qualifier, target, chosen, how);
+    host_model draft = load_lesser(chosen.draft, target, chosen, how);
     return {std::move(target), std::move(draft), std::move(qualifier), io::tokenizer(vocabulary)};
 }
 
@@ -401,7 +393,6 @@ int main(int argc, char** argv) {
     const auto problems = app.add_option("--problems", chosen.problems, "JSON lines with prompt and answer");
     problems->excludes(prompts);
     app.add_option("--limit", chosen.limit, "prompts or problems at most; 0: all")->capture_default_str();
-    app.add_option("--shapes", chosen.shapes, "what target, qualifier and draft are widened to")->delimiter(',');
     app.add_option("--json", chosen.json_file, "where the figures go, with all entropies")->required();
     app.add_option("--thresholds", chosen.thresholds,
                    "pairs of the qualifier's and the target's, in either order of size")

@@ -2,10 +2,12 @@
 
 import collections
 import json
+import os
 import pathlib
 import statistics
 import subprocess
 import sys
+import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE / "peer"))
@@ -27,9 +29,36 @@ def add_options(parser):
     add("--output", required=True, type=pathlib.Path)
     add("--prompts", type=pathlib.Path, default=HERE / "prompts" / "prompts.jsonl", help="JSON lines: task, prompt")
     add("--weights", default="keep", help="of all models (%(default)s)")
-    add("--shape", default="", help="that the target is widened to: its text at the cost of that size")
+    add("--shape", default="", help="that the target and its drafts are widened to, as files in --output: its text at the cost of that size")
     add("--max-tokens", type=int, default=128)
     add("--repeat", type=int, default=3, help="runs of each (%(default)s)")
+
+
+def widened(program, model, shape, weights, folder, drafts=("all",)):
+    """The model in this shape, as a file; beside it, in a folder `wide`, its drafts: `all` of its draft bundles, or these. Written once."""
+    home = folder / f"{pathlib.Path(model).stem}-{shape}-{weights}"
+    if not home.exists():
+        part = pathlib.Path(tempfile.mkdtemp(dir=folder))
+        command = [program, "widen", "--model", model, "--shape", shape, "--weights", weights, "--output", part / "wide.gguf"]
+        for draft in drafts:
+            command += ["--draft", draft]
+        done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            sys.exit(done.stderr.strip())
+        part.rename(home)
+    return home / "wide.gguf"
+
+
+def family_of(wide):
+    """The environment in which the program finds the drafts of a widened file, and no others."""
+    return os.environ | {"AUGUR_FAMILY": str(wide.parent)}
+
+
+def take_shape(chosen, drafts=("all",)):
+    """Has all runs from now on take the widened model, where --shape was given."""
+    if chosen.shape:
+        chosen.model = widened(chosen.program, chosen.model, chosen.shape, chosen.weights, chosen.output, drafts)
+        os.environ.update(family_of(chosen.model))
 
 
 def prompts_of(path, tasks=None, limit=None):
@@ -44,7 +73,6 @@ def prompts_of(path, tasks=None, limit=None):
 
 def decode(chosen, prompt, arguments):
     command = [chosen.program, "generate", "--model", chosen.model, "--weights", chosen.weights, "--json", "--chat"]
-    command += ["--shape", chosen.shape] if chosen.shape else []
     command += ["--prompt", prompt, "--max-tokens", chosen.max_tokens, *arguments]
     done = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False)
     if done.returncode != 0:

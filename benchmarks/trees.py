@@ -47,7 +47,6 @@ def options():
 def command_of(chosen, name, texts):
     """Of the program, for what decodes texts by the model; with the options that follow, as text."""
     command = [chosen.program, *name, "--model", chosen.model, "--weights", chosen.weights, "--chat", "--max-tokens", chosen.max_tokens]
-    command += ["--shape", chosen.shape] if chosen.shape else []
     return lambda *options: [str(part) for part in [*command, "--prompts", texts, *options]]
 
 
@@ -117,6 +116,7 @@ def tables(found):
 def main():
     chosen = options()
     chosen.output.mkdir(parents=True, exist_ok=True)
+    runs.take_shape(chosen)
     found = {}
     for task, prompts in runs.prompts_of(chosen.prompts, chosen.tasks, chosen.grow + chosen.limit).items():
         print(f"trees: {task}", file=sys.stderr, flush=True)

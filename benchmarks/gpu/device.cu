@@ -1,5 +1,5 @@
 // What speculation is worth on a GPU: the time of a pass over n rows, T(n), and whole decodings beside plain ones, with
-// random weights in the shape of a known model (llama/device/synthetic.hpp), which are made on the GPU.
+// random weights in the shape of a known model (synthetic.hpp), which are made on the GPU.
 //
 //   bench_device [--shape 8b] [--layers N] [--context 4096] [--contexts 256,1024] [--chain 10] [--exit K] [--length 5]
 //                [--acceptance 0.8] [--tokens 128] [--repeat 9] [--seed 1] [--json FILE]
@@ -32,11 +32,11 @@
 #include "augur/decode/step.hpp"
 #include "augur/detail/stopwatch.hpp"
 #include "augur/llama/device/device_model.hpp"
-#include "augur/llama/device/synthetic.hpp"
 #include "augur/policy/fixed_length.hpp"
 #include "augur/scheme/speculator.hpp"
 #include "augur/tune/throughput.hpp"
 #include "augur/types/error.hpp"
+#include "synthetic.hpp"
 #include "watch.hpp"
 
 namespace {
@@ -90,7 +90,7 @@ struct family {
     static family make(const llama::config& shape, const settings& s, double depth_scale) {
         const cuda_system on = cuda_system::with_stream();
         const auto shared =
-            llama::device::make_weights<bfloat16, format>(on, {shape, s.seed, s.exit, static_cast<float>(depth_scale)});
+            make_weights<bfloat16, format>(on, {shape, s.seed, s.exit, static_cast<float>(depth_scale)});
         llama::config shallow = shape;
         shallow.layers = s.exit;
         return {shared, model_type(on, shape, shared), model_type(on, shallow, shared)};
@@ -347,7 +347,7 @@ std::vector<std::size_t> contexts_of(const settings& s) {
 }
 
 bool run(settings s) {
-    const llama::config shape = llama::device::known_shape(s.shape, s.layers);
+    const llama::config shape = known_shape(s.shape, s.layers);
     if (s.exit == 0) s.exit = std::max<std::size_t>(1, shape.layers / 16);
     std::vector<std::size_t> rows{1, 2, 4, 8, 16, 32, 64, s.length + 1};
     std::sort(rows.begin(), rows.end());

@@ -5,7 +5,7 @@
 //   bench_loop [--shape 8b] [--layers N] [--exit K] [--context 4096] [--length 5] [--depth-scale 0.1] [--tokens 256]
 //              [--vocabulary 128256] [--rows 8] [--repeat 9] [--seed 1] [--json FILE]
 //
-// Weights are random (llama/device/synthetic.hpp); the draft is the model's first K layers, one in sixteen unless it is
+// Weights are random (synthetic.hpp); the draft is the model's first K layers, one in sixteen unless it is
 // said, and the depth scale of the others says how often it is right. The kinds take turns; medians are shown.
 // Exit code 77 where there is no GPU, 1 if texts differ.
 
@@ -33,10 +33,10 @@
 #include "augur/decode/device/generate.hpp"
 #include "augur/decode/generate.hpp"
 #include "augur/detail/stopwatch.hpp"
-#include "augur/llama/device/synthetic.hpp"
 #include "augur/policy/fixed_length.hpp"
 #include "augur/types/error.hpp"
 #include "resident_model.hpp"
+#include "synthetic.hpp"
 
 namespace {
 
@@ -141,14 +141,14 @@ struct decoding {
 
 class decodings {
  public:
-    explicit decodings(const settings& s) : settings_(s), shape_(llama::device::known_shape(s.shape, s.layers)) {
+    explicit decodings(const settings& s) : settings_(s), shape_(known_shape(s.shape, s.layers)) {
         const std::size_t capacity = s.context + s.tokens;
         if (s.context == 0 || capacity > shape_.context) {
             detail::fail("--context ", s.context, " and --tokens ", s.tokens, " exceed 1 ... ", shape_.context);
         }
         llama::config shallow = shape_;
         shallow.layers = s.exit == 0 ? std::max<std::size_t>(1, shape_.layers / 16) : s.exit;
-        const auto weights = llama::device::make_weights<bfloat16>(
+        const auto weights = make_weights<bfloat16>(
             on_, {shape_, s.seed, shallow.layers, static_cast<float>(s.depth_scale)});
         target_.emplace(on_, shape_, weights);
         draft_.emplace(on_, shallow, weights);

@@ -1,5 +1,5 @@
 // Where the time of a pass goes on a GPU: every kernel of the Llama's pass by itself, for all layers one after another,
-// beside the whole pass, with random weights in the shape of a known model (llama/device/synthetic.hpp).
+// beside the whole pass, with random weights in the shape of a known model (synthetic.hpp).
 //
 //   bench_parts [--shape 8b] [--layers N] [--contexts 256,4096] [--rows 1,2,4,8,16,32,64] [--chain 4] [--repeat 9]
 //               [--seed 1] [--json FILE]
@@ -29,8 +29,8 @@
 #include "augur/llama/device/attention.hpp"
 #include "augur/llama/device/device_model.hpp"
 #include "augur/llama/device/forward.hpp"
-#include "augur/llama/device/synthetic.hpp"
 #include "augur/types/error.hpp"
+#include "synthetic.hpp"
 #include "watch.hpp"
 
 namespace {
@@ -358,12 +358,12 @@ std::string json(const settings& s, const machine& m, double read, const std::ve
 }
 
 bool run(const settings& s) {
-    const llama::config shape = there::known_shape(s.shape, s.layers);
+    const llama::config shape = known_shape(s.shape, s.layers);
     const auto rows = numbers_of(s.rows, backend::device::most_columns, "--rows");
     const auto contexts = numbers_of(s.contexts, shape.context - backend::device::most_columns, "--contexts");
     const machine m = describe(s.repeat);
     const cuda_system on = cuda_system::with_stream();
-    const auto weights = there::make_weights<bfloat16>(on, {shape, s.seed, shape.layers, 1});
+    const auto weights = make_weights<bfloat16>(on, {shape, s.seed, shape.layers, 1});
     const model_type model(on, shape, weights);
     const double read = read_bandwidth(on, s, weights->head().fragments,
                                        weights->head().tiles() * tile_layout::elements * sizeof(bfloat16));

@@ -1,5 +1,5 @@
 // Tokens a second of a prompt on a GPU, through the skinny kernel and through cuBLASLt, its weights written out for
-// each pass or kept, with random weights in the shape of a known model (llama/device/synthetic.hpp).
+// each pass or kept, with random weights in the shape of a known model (synthetic.hpp).
 //
 //   bench_prompts [--shape 8b] [--layers N] [--repeat 9] [--seed 1] [--json FILE]
 //
@@ -19,8 +19,8 @@
 #include "augur/backend/device/cublas_products.hpp"
 #include "augur/backend/device/cuda_system.hpp"
 #include "augur/llama/device/device_model.hpp"
-#include "augur/llama/device/synthetic.hpp"
 #include "augur/types/error.hpp"
+#include "synthetic.hpp"
 #include "watch.hpp"
 
 namespace {
@@ -62,7 +62,7 @@ struct kinds {
 
     static kinds make(const llama::config& shape, const settings& s) {
         const cuda_system on = cuda_system::with_stream();
-        const auto weights = llama::device::make_weights<bfloat16>(on, {shape, s.seed, shape.layers, 1});
+        const auto weights = make_weights<bfloat16>(on, {shape, s.seed, shape.layers, 1});
         const auto wide_model = [&](bool keeps_rows) {
             return wide_type(on, shape, weights, 0,
                              wide_products(backend::device::cublas_products<bfloat16>(on),
@@ -130,7 +130,7 @@ std::string json(const settings& s, const machine& m, const kinds& of, const std
 
 bool run(const settings& s) {
     const machine m = describe(s.repeat);
-    const kinds models = kinds::make(llama::device::known_shape(s.shape, s.layers), s);
+    const kinds models = kinds::make(known_shape(s.shape, s.layers), s);
     std::vector<prompt_rate> prompts;
     bool near = true;
     m.print();

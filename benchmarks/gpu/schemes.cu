@@ -1,6 +1,6 @@
 // What schemes are worth on a GPU with drafts that are right as often as real ones are: the arithmetic models
 // (examples/family/arithmetic) at the cost of larger shapes, made there from the small files
-// (llama/device/widened.hpp). Plain decoding, chains of a draft model by a fixed length and by EAAD's bins, each from
+// (widened.hpp). Plain decoding, chains of a draft model by a fixed length and by EAAD's bins, each from
 // the host and as one graph; a cascade of three models and trees from the host. All write plain decoding's text.
 //
 //   bench_schemes --family FOLDER [--shape 8b] [--draft-shape none] [--length 4] [--problems 8] [--tokens 64]
@@ -36,9 +36,7 @@
 #include "augur/decode/generate.hpp"
 #include "augur/draft/model_tree.hpp"
 #include "augur/io/files/gguf.hpp"
-#include "augur/llama/device/widened.hpp"
 #include "augur/llama/gguf_config.hpp"
-#include "augur/llama/shape.hpp"
 #include "augur/llama/weights.hpp"
 #include "augur/policy/entropy_bins.hpp"
 #include "augur/policy/fixed_length.hpp"
@@ -46,7 +44,9 @@
 #include "augur/scheme/cascade.hpp"
 #include "augur/scheme/speculator.hpp"
 #include "augur/types/error.hpp"
+#include "../../examples/augur/llama_shape.hpp"
 #include "resident_model.hpp"
+#include "widened.hpp"
 
 namespace {
 
@@ -90,8 +90,8 @@ model_type load(const cuda_system& on, const std::filesystem::path& path, const 
     const llama::weights w =
         llama::weight_reader(file, c, llama::gguf_names(), llama::weight_format::f32).read(layers, {});
     if (shape == "none") return model_type(on, c, w);
-    const llama::shape to = llama::parse_shape(shape);
-    return model_type(on, llama::device::widened_config(c, to), llama::device::make_widened<bfloat16>(on, c, w, to, 1));
+    const program::llama_shape to = program::parse_shape(shape);
+    return model_type(on, widened_config(c, to), make_widened<bfloat16>(on, c, w, to, 1));
 }
 
 /// The models' vocabulary: characters.

@@ -16,6 +16,7 @@
 
 #include "commands.hpp"
 #include "limits.hpp"
+#include "llama_shape.hpp"
 #include "message.hpp"
 #include "options.hpp"
 #include "output_file.hpp"
@@ -34,7 +35,7 @@ struct advise_options {
     bool json = false;
 };
 
-constexpr llama::shape shape_135m{576, 1536, 9, 3, 64, 30};
+constexpr llama_shape shape_135m{576, 1536, 9, 3, 64, 30};
 constexpr std::size_t most_drafted = 32;
 
 /// A scheme as its drafts were judged elsewhere.
@@ -304,7 +305,7 @@ backend::host::storage storage_named(const std::string& name) {
 }
 
 /// The first of the shape's rows that are no whole blocks of the format; nothing where all are.
-std::string rows_that_do_not_pack(const llama::shape& shape, backend::host::storage format) {
+std::string rows_that_do_not_pack(const llama_shape& shape, backend::host::storage format) {
     const std::size_t block = backend::host::layout_of(format).file_depth, heads = shape.heads * shape.head_size;
     if (shape.width % block != 0) return detail::message("the width, ", shape.width, ",");
     if (shape.feed_forward % block != 0) return detail::message("the feed-forward width, ", shape.feed_forward, ",");
@@ -312,7 +313,7 @@ std::string rows_that_do_not_pack(const llama::shape& shape, backend::host::stor
 }
 
 /// Throws where a row of the shape does not pack, and says what does.
-void check_packs(const std::string& shape_text, const llama::shape& shape, backend::host::storage format) {
+void check_packs(const std::string& shape_text, const llama_shape& shape, backend::host::storage format) {
     const std::string rows = rows_that_do_not_pack(shape, format);
     if (rows.empty()) return;
     std::string others;
@@ -325,7 +326,7 @@ void check_packs(const std::string& shape_text, const llama::shape& shape, backe
 }
 
 /// What was asked for; else the smallest format that the shape's rows have whole blocks of.
-backend::host::storage weights_for(const advise_options& chosen, const llama::shape& shape) {
+backend::host::storage weights_for(const advise_options& chosen, const llama_shape& shape) {
     if (!chosen.weights.empty()) {
         const auto asked = storage_named(chosen.weights);
         check_packs(chosen.shape, shape, asked);
@@ -344,7 +345,7 @@ void advise(const advise_options& chosen) {
     check_standard_output();
     const interruption stop;
     const auto shape =
-        of_option("--shape", [&] { return chosen.shape == "135m" ? shape_135m : llama::parse_shape(chosen.shape); });
+        of_option("--shape", [&] { return chosen.shape == "135m" ? shape_135m : parse_shape(chosen.shape); });
     synthetic_request asked{.shape = shape,
                             .weights = weights_for(chosen, shape),
                             .vocabulary = chosen.vocabulary,

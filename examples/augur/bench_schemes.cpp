@@ -13,6 +13,7 @@
 
 #include "commands.hpp"
 #include "engine.hpp"
+#include "llama_shape.hpp"
 #include "loaded_scheme.hpp"
 #include "message.hpp"
 #include "models.hpp"
@@ -175,7 +176,7 @@ class bench_of_schemes {
     json as_json() const {
         json out = {{"model", chosen_.model.path},
                     {"weights", name_of(target_->format())},
-                    {"shape", llama::shape_of(target_->configuration()).text()},
+                    {"shape", shape_of(target_->configuration()).text()},
                     {"threads", target_->threads()},
                     {"temperature", as_written(chosen_.sampling.temperature.value)},
                     {"max_tokens", chosen_.max_tokens},
@@ -431,7 +432,6 @@ void add_bench_schemes(CLI::App& bench) {
         bench.add_subcommand("schemes", "Benchmark schemes against plain decoding, in turns on the same prompts");
     const auto chosen = std::make_shared<bench_schemes_options>();
     add_model_options(*command, chosen->model);
-    add_draft_shapes(*command, chosen->model);
     command
         ->add_option(
             "--scheme", chosen->schemes,

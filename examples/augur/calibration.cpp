@@ -154,8 +154,6 @@ json identity_of(const llama::host_model& target, const checkpoint_files& drafte
     identity["threads"] = target.threads();
     identity["weights"] = options.weights;
     if (options.cache != model_options().cache) identity["cache"] = options.cache;
-    if (target.widened_from()) identity["shape"] = llama::shape_of(target.configuration()).text();
-    if (!options.draft_shapes.empty()) identity["draft_shapes"] = options.draft_shapes;
     identity["temperature"] = sampling.temperature.value;
     return identity;
 }
@@ -227,7 +225,7 @@ std::vector<std::string> compare_identity(const calibration& read, const json& h
                      ", but this one is ", shown(here, model));
     }
     std::vector<std::string> different;
-    for (const char* key : {"processor", "threads", "weights", "cache", "shape", "draft_shapes", "temperature"}) {
+    for (const char* key : {"processor", "threads", "weights", "cache", "temperature"}) {
         if (!differs(key)) continue;
         different.push_back(std::string(key) + " was " + shown(read.identity, key) + " and is " + shown(here, key));
     }

@@ -27,6 +27,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* checkpoint_kinds[] = {"draft", "qualifier", "exit", "eagle", "medusa", "hydra", "ngram"};
+
 std::vector<std::string> bundle_folders() {
     const char* chosen = std::getenv("AUGUR_FAMILY");
     std::istringstream text(chosen == nullptr ? AUGUR_FAMILY_DIRECTORY : chosen);
@@ -56,8 +58,8 @@ fs::path checkpoint_of(const fs::path& family, const std::string& kind) {
     return family / (kind + ".gguf");
 }
 
-bool is_for(const fs::path& path, const llama::host_model& target) {
-    return io::gguf_file(path).get_or<std::string>("augur.target.fingerprint", "") == target.fingerprint();
+bool is_for(const fs::path& path, const std::string& target) {
+    return io::gguf_file(path).get_or<std::string>("augur.target.fingerprint", "") == target;
 }
 
 /// What a draft checkpoint is used as, or heads as they are published.
@@ -95,15 +97,9 @@ struct holding {
     }
 };
 
-llama::host_model load_draft(const std::string& path, const llama::host_model& target, const holding& how,
-                             const std::optional<llama::shape>& wanted) {
+llama::host_model load_draft(const std::string& path, const llama::host_model& target, const holding& how) {
     llama::load_options options = how.options;
     const std::string checkpoint = checkpoint_in(path);
-    options.shape = wanted;
-    if (wanted && !checkpoint.empty()) {
-        detail::fail("--draft-shape ", wanted->text(), " for ", path, ", a ", checkpoint,
-                     ", which has its target's shape");
-    }
     if (checkpoint.empty()) {
         auto loaded = llama::host_model::load(path, llama::with_pool_of(target, std::move(options)));
         tell_notes(path, loaded.configuration());
@@ -116,7 +112,7 @@ llama::host_model load_draft(const std::string& path, const llama::host_model& t
 
 draft::ngram_table load_ngrams(const std::string& path, const llama::host_model& target) {
     const io::gguf_file file(path);
-    if (file.contains("augur.target.fingerprint")) llama::check_target(file, target);
+    if (file.contains("augur.target.fingerprint")) llama::check_target(file, target.fingerprint());
     return io::read_ngrams(file, target.vocabulary_size());
 }
 
@@ -129,8 +125,7 @@ void check_tokens(const llama::host_model& loaded, const std::string& path, cons
 
 /// Loads a file as the draft checkpoint of this kind. A draft may also be any Llama.
 void load_checkpoint(draft_checkpoints& into, const std::string& kind, const std::string& path,
-                     const llama::host_model& target, const holding& how, std::size_t exit_layer,
-                     const std::optional<llama::shape>& wanted = {}) {
+                     const llama::host_model& target, const holding& how, std::size_t exit_layer) {
     if (kind == "ngram") {
         into.ngrams.emplace(load_ngrams(path, target));
     } else if (kind == "eagle") {
@@ -138,9 +133,9 @@ void load_checkpoint(draft_checkpoints& into, const std::string& kind, const std
     } else if (kind == "exit") {
         into.exit.emplace(llama::exit_head::load(path, target, exit_layer, how.options));
     } else if (kind == "draft") {
-        into.draft.emplace(load_draft(path, target, how, wanted));
+        into.draft.emplace(load_draft(path, target, how));
     } else if (kind == "qualifier") {
-        into.qualifier.emplace(load_draft(path, target, how, wanted));
+        into.qualifier.emplace(load_draft(path, target, how));
     } else {
         into.heads.emplace(llama::draft_heads::load(path, kind, target, how.for_checkpoints()));
     }
@@ -153,7 +148,7 @@ bool load_if_for(draft_checkpoints& into, const std::string& kind, const fs::pat
     std::error_code unknown;
     if (fs::symlink_status(path, unknown).type() == fs::file_type::not_found) return false;
     try {
-        if (!is_for(path, target)) return false;
+        if (!is_for(path, target.fingerprint())) return false;
         load_checkpoint(into, kind, path.string(), target, how, exit_layer);
         return true;
     } catch (const std::exception& problem) {
@@ -174,7 +169,7 @@ std::string load_found(draft_checkpoints& into, const std::string& kind, const l
 }
 
 /// The file of a draft bundle that was made for the target; empty if there is none.
-std::string find_checkpoint(const std::string& kind, const llama::host_model& target) {
+std::string find_checkpoint(const std::string& kind, const std::string& target) {
     for (const fs::path& family : all_bundles()) {
         const fs::path file = checkpoint_of(family, kind);
         std::error_code unknown;
@@ -211,7 +206,7 @@ std::string not_found(const std::string& kind, const llama::host_model& target) 
 
 std::vector<fs::path> with_checkpoints(std::vector<fs::path> inputs) {
     for (const fs::path& family : all_bundles()) {
-        for (const char* const kind : {"draft", "qualifier", "exit", "eagle", "medusa", "hydra", "ngram"}) {
+        for (const char* const kind : checkpoint_kinds) {
             std::error_code unknown;
             if (fs::exists(checkpoint_of(family, kind), unknown)) inputs.push_back(checkpoint_of(family, kind));
         }
@@ -219,17 +214,25 @@ std::vector<fs::path> with_checkpoints(std::vector<fs::path> inputs) {
     return inputs;
 }
 
+std::vector<std::string> checkpoints_for(const std::string& target) {
+    std::vector<std::string> found;
+    for (const char* const kind : checkpoint_kinds) {
+        if (std::string path = find_checkpoint(kind, target); !path.empty()) found.push_back(std::move(path));
+    }
+    return found;
+}
+
 smaller_model load_smaller(const std::string& flag, const std::string& named, const llama::host_model& target,
                            const std::string& target_path, const llama::load_options& options) {
     std::string path = named;
     const bool is_checkpoint = named == "draft" || named == "exit" || named == "qualifier";
     if (is_checkpoint && !fs::exists(named)) {
-        path = find_checkpoint(named, target);
+        path = find_checkpoint(named, target.fingerprint());
         if (path.empty()) {
             detail::fail(flag, " ", named, ": there is no such file, and ", not_found(named, target));
         }
     }
-    smaller_model loaded{path, load_draft(path, target, {options, llama::weight_format::keep}, std::nullopt)};
+    smaller_model loaded{path, load_draft(path, target, {options, llama::weight_format::keep})};
     check_tokens(loaded.model, path, target, target_path);
     if (loaded.model.vocabulary_size() != target.vocabulary_size()) {
         detail::fail(flag, " ", path, " has ", loaded.model.vocabulary_size(), " tokens, but the model has ",
@@ -245,7 +248,7 @@ std::vector<token> head_tokens_in(const std::string& path, const llama::host_mod
 
 std::vector<token> head_tokens_of_bundle(const llama::host_model& target) {
     for (const char* const kind : {"exit", "eagle", "draft", "hydra", "medusa"}) {
-        const std::string path = find_checkpoint(kind, target);
+        const std::string path = find_checkpoint(kind, target.fingerprint());
         if (path.empty()) continue;
         try {
             return head_tokens_in(path, target);
@@ -292,11 +295,7 @@ io::bank_identity bank_identity_of(const llama::host_model& target, const draft_
 checkpoint_files load_checkpoints(draft_checkpoints& into, const std::string& scheme, bool required,
                                   const checkpoint_files& named, const llama::host_model& target,
                                   const std::string& target_path, const llama::load_options& options,
-                                  const std::vector<llama::shape>& shapes, std::size_t exit_layer) {
-    const auto shape_of = [&](const std::string& kind) -> std::optional<llama::shape> {
-        const std::size_t place = kind == "draft" ? 0 : kind == "qualifier" ? 1 : shapes.size();
-        return place < shapes.size() ? std::optional(shapes[place]) : std::nullopt;
-    };
+                                  std::size_t exit_layer) {
     // What a lossy scheme writes depends on what its drafts say.
     const holding how{options, is_lossy(scheme) ? llama::weight_format::keep : llama::weight_format::halved};
     checkpoint_files loaded;
@@ -308,7 +307,7 @@ checkpoint_files load_checkpoints(draft_checkpoints& into, const std::string& sc
     for (const std::string& kind : kinds) {
         const auto given = named.find(kind);
         if (given != named.end()) {
-            load_checkpoint(into, kind, given->second, target, how, exit_layer, shape_of(kind));
+            load_checkpoint(into, kind, given->second, target, how, exit_layer);
         }
         const std::string path = given != named.end() ? given->second : load_found(into, kind, target, how, exit_layer);
         if (!path.empty()) {

@@ -51,6 +51,10 @@ io::bank_identity bank_identity_of(const llama::host_model& target, const draft_
 /// finds, so none is written over.
 std::vector<std::filesystem::path> with_checkpoints(std::vector<std::filesystem::path> inputs);
 
+/// Of each kind the draft checkpoint that a draft bundle has for the target of this fingerprint, as load_checkpoints
+/// finds it.
+std::vector<std::string> checkpoints_for(const std::string& target);
+
 /// The tokens, ascending, that the head of a draft checkpoint in this file has rows for; none where it has all. Throws
 /// where it was made for another target.
 std::vector<token> head_tokens_in(const std::string& path, const llama::host_model& target);
@@ -61,16 +65,15 @@ std::vector<token> head_tokens_of_bundle(const llama::host_model& target);
 
 /// Loads what the scheme drafts with: the files that are named, else those of a draft bundle that were made for the
 /// target; one of these that cannot be loaded is skipped with a warning. Families are the folders inside those in
-/// AUGUR_FAMILY, separated by colons, or, if that is not set, inside the library's own. `shapes`: that drafts are
-/// widened to which are no draft checkpoints; draft checkpoints have the target's. `exit_layer`: which exit, if the
-/// scheme drafts with one; 0 for the one near three quarters of the layers. What a lossless scheme drafts with is held
-/// in four bits where its file has eight, others as their files hold them; exits and qualifiers, which borrow most of
-/// the target, and models that are no draft checkpoints as `options` say. Where there is none of the first kind, it
+/// AUGUR_FAMILY, separated by colons, or, if that is not set, inside the library's own. `exit_layer`: which exit, if
+/// the scheme drafts with one; 0 for the one near three quarters of the layers. What a lossless scheme drafts with is
+/// held in four bits where its file has eight, others as their files hold them; exits and qualifiers, which borrow most
+/// of the target, and models that are no draft checkpoints as `options` say. Where there is none of the first kind, it
 /// throws if that is `required`, else nothing is loaded; it throws where there is no qualifier, and where a model that
 /// drafts has other tokens than the target, whose file is `target_path`. Returns the files.
 checkpoint_files load_checkpoints(draft_checkpoints& into, const std::string& scheme, bool required,
                                   const checkpoint_files& named, const llama::host_model& target,
                                   const std::string& target_path, const llama::load_options& options,
-                                  const std::vector<llama::shape>& shapes = {}, std::size_t exit_layer = 0);
+                                  std::size_t exit_layer = 0);
 
 }  // namespace augur::program

@@ -52,7 +52,6 @@ class readers {
     readers(const entropy_options& chosen) : target_(load_model(chosen.model.path, chosen.model)) {
         llama::load_options options = load_options_of(chosen.model);
         options.context_length = 0;
-        options.shape.reset();
         const auto load = [&](const char* flag, const std::optional<std::string>& named) {
             if (named) smaller_.push_back(load_smaller(flag, *named, target_, chosen.model.path, options));
             if (named) add(flag + 2, smaller_.back().path, smaller_.back().model);

@@ -17,6 +17,7 @@
 #include "compare.hpp"
 #include "engine.hpp"
 #include "kept_state.hpp"
+#include "llama_shape.hpp"
 #include "loaded_scheme.hpp"
 #include "lossy.hpp"
 #include "message.hpp"
@@ -82,7 +83,6 @@ void add_scheme_options(CLI::App& command, generate_options& into) {
     command.add_option("--draft", into.drafts, "A smaller model of the same vocabulary that drafts (repeatable)")
         ->type_name("FILE")
         ->allow_extra_args(false);
-    add_draft_shapes(command, into.model);
     command
         .add_option("--heads", into.heads,
                     "A draft checkpoint of the model's draft bundle that drafts: eagle, medusa, hydra, draft, "
@@ -229,7 +229,6 @@ void check_sampling(const transform::settings& s) {
 
 /// Options that say nothing without another.
 void check_companions(const generate_options& chosen) {
-    check_draft_shapes(chosen.model, chosen.drafts.size());
     if (chosen.given.contains("task") && !chosen.calibration) {
         detail::fail("--task is ", io::quote(chosen.task), ", but --calibration was not given");
     }
@@ -273,8 +272,7 @@ nlohmann::ordered_json settings_as_json(const generate_options& chosen, const ll
             {"requested_scheme", chosen.scheme.scheme},
             {"weights", chosen.model.weights},
             {"cache", chosen.model.cache},
-            {"shape", llama::shape_of(target.configuration()).text()},
-            {"widened_from", target.widened_from() ? target.widened_from()->text() : ""},
+            {"shape", shape_of(target.configuration()).text()},
             {"device", chosen.device},
             {"threads", target.threads()},
             {"context", target.context_length()},
@@ -519,12 +517,8 @@ void refuse_unless_auto(const generate_options& chosen, const char* option, cons
                  ", which does not use it");
 }
 
-/// Whose text this is, and files that `auto` has no use for. A scheme that was asked for refuses them.
+/// Files that `auto` has no use for. A scheme that was asked for refuses them.
 void tell_of_options(const generate_options& chosen, const generator& writer) {
-    if (const llama::host_model& target = writer.target(); target.widened_from()) {
-        tell("note", "this is the text of a model of ", target.widened_from()->text(), " at the cost of one of ",
-             llama::shape_of(target.configuration()).text());
-    }
     if (!chosen.drafts.empty() && !writer.loaded().uses(chosen.drafts.front())) {
         refuse_unless_auto(chosen, "--draft", chosen.drafts.front());
         tell("note", "this scheme uses no draft model, so --draft is not loaded");

@@ -17,6 +17,7 @@
 #include "growth_shards.hpp"
 #include "growth_state.hpp"
 #include "limits.hpp"
+#include "llama_shape.hpp"
 #include "message.hpp"
 #include "models.hpp"
 #include "output_file.hpp"
@@ -247,7 +248,7 @@ class grower {
                             {"weights", chosen_.model.weights},
                             {"cache", chosen_.model.cache},
                             {"context", target_.context_length()},
-                            {"shape", llama::shape_of(target_.configuration()).text()}};
+                            {"shape", shape_of(target_.configuration()).text()}};
         return {about, depths_, chosen_.nodes, parts_};
     }
 

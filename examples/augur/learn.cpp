@@ -113,7 +113,7 @@ class pupil {
             }
         }
         namespace fs = std::filesystem;
-        if (!chosen.output.empty() && fs::exists(chosen.output)) go_on();
+        if (!chosen.output.empty() && fs::exists(chosen.output)) learns_->restore(chosen.output);
         if (!chosen.replay.empty() && fs::exists(chosen.replay)) learns_->restore_replay(chosen.replay);
         before_ = learns_->report();
     }
@@ -136,14 +136,6 @@ class pupil {
     }
 
  private:
-    /// From what was learned; where that was before the model was widened, the adapter is the wide model's from now on.
-    void go_on() {
-        learns_->restore(chosen_.output);
-        if (chosen_.learning.scheme != "dvi" || !is_of_the_original(chosen_.output, target_)) return;
-        tell("note", chosen_.output, " was learned on ", target_.widened_from()->text(), "; what is learned now is of ",
-             llama::shape_of(target_.configuration()).text(), ", and is written over it");
-    }
-
     void decode_all() {
         if (!chosen_.json) print(heading());
         for (std::size_t pass = 0; pass < chosen_.passes; ++pass) {

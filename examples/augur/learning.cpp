@@ -5,7 +5,6 @@
 #include <augur/io/files/fingerprint.hpp>
 #include <augur/llama/exit_head.hpp>
 #include <augur/train/checkpoint.hpp>
-#include <augur/train/widened.hpp>
 #include <cstddef>
 #include <filesystem>
 #include <numeric>
@@ -119,19 +118,6 @@ train::state_identity identity_for(const adapter_kind& of, const llama::host_mod
     const std::size_t layer = of.whose.layer;
     return of.head.layer_rank != 0 ? identity_of_taps(target, layer) : identity_of(target, layer);
 }
-/// The same before the model was widened, if it was.
-train::state_identity narrow_identity_for(const adapter_kind& of, const llama::host_model& target) {
-    train::state_identity identity = identity_for(of, target);
-    if (!target.widened_from()) return identity;
-    const llama::config narrow = llama::narrowed(target.configuration(), *target.widened_from());
-    identity.width = narrow.width + (of.head.layer_rank != 0 ? narrow.heads * narrow.head_size : 0);
-    return identity;
-}
-bool is_of_the_original(const adapter_kind& of, const llama::host_model& target) {
-    const std::size_t narrow = narrow_identity_for(of, target).width;
-    return of.whose.width == narrow && narrow != identity_for(of, target).width;
-}
-
 /// All.
 std::vector<std::size_t> rows_of(const backend::host::packed_matrix& of) {
     std::vector<std::size_t> rows(of.rows());
@@ -299,15 +285,7 @@ llama::draft_heads heads_of_adapter(const std::string& adapter, const std::strin
 }
 
 learned_exit::learned_exit(const llama::host_model& target, const learning_options& chosen)
-    : learned(identity_of(target, exit_layer_of(target, chosen)), new_exit<head_type>(target, chosen), chosen.trainer),
-      target_(target) {}
-
-void learned_exit::restore(const std::string& adapter) {
-    adapter_kind of = kind_of(adapter);
-    if (!is_of_the_original(of, target_)) return learned::restore(adapter);
-    of.whose.layer = identity().layer;
-    kind_of(adapter).whose.check(narrow_identity_for(of, target_), adapter);
-    online().restore(exit_adapter(adapter, target_), adapter);
+    : learned(identity_of(target, exit_layer_of(target, chosen)), new_exit<head_type>(target, chosen), chosen.trainer) {
 }
 
 learned_exit_layer::learned_exit_layer(const llama::host_model& target, const learning_options& chosen)
@@ -331,19 +309,8 @@ learning_options new_options(const llama::host_model& target, const std::string&
     return options;
 }
 
-bool is_of_the_original(const std::string& adapter, const llama::host_model& target) {
-    if (train::is_state_of(adapter, train::options_format<train::attending_options>::kind)) return false;
-    return is_of_the_original(kind_of(adapter), target);
-}
-
 train::checkpoint<float> exit_adapter(const std::string& adapter, const llama::host_model& target) {
-    const adapter_kind of = kind_of(adapter);
-    if (!is_of_the_original(of, target)) {
-        return train::checkpoint_file::load<float>(adapter, identity_for(of, target));
-    }
-    const train::state_identity narrow = narrow_identity_for(of, target);
-    return train::widened(train::checkpoint_file::load<float>(adapter, narrow), narrow, target.hidden_size(),
-                          static_cast<double>(target.configuration().norm_epsilon), adapter);
+    return train::checkpoint_file::load<float>(adapter, identity_for(kind_of(adapter), target));
 }
 
 learning_options options_of_adapter(const std::string& adapter, const llama::host_model& target) {

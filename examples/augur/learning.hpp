@@ -90,12 +90,6 @@ class learned_exit : public learned<train::exit_head<train::packed_weight_matrix
  public:
     /// With the model's own epsilon. Throws where the layer is none of the model's that leaves others.
     learned_exit(const llama::host_model& target, const learning_options& chosen);
-
-    /// The same of an adapter that was learned before the model was widened (exit_adapter).
-    void restore(const std::string& adapter);
-
- private:
-    const llama::host_model& target_;
 };
 
 /// The same with the last of the layers that draft, whose projections learn, too, by `head.layer_rank`.
@@ -119,13 +113,8 @@ std::vector<token> drafted_tokens(const llama::host_model& target, const std::st
 /// Of an exit or heads that learn from nothing, with these tokens, and the rank of an exit's update.
 learning_options new_options(const llama::host_model& target, const std::string& tokens = "");
 
-/// What an exit's adapter holds, for this model. One that was learned on the model that this one was widened from is
-/// widened, too. Throws, with both values, where it is of another model or layer, or damaged, and where a head of its
-/// kind does not follow a model that was widened.
+/// What an exit's adapter holds. Throws, with both values, where it is of another model or layer, or damaged.
 train::checkpoint<float> exit_adapter(const std::string& adapter, const llama::host_model& target);
-
-/// Whether the adapter is of the model that this one was widened from.
-bool is_of_the_original(const std::string& adapter, const llama::host_model& target);
 
 /// Settings of the head that an exit's adapter holds (exit_adapter), its tokens and its layer, or of the heads that one
 /// of theirs does. With a rank of the layer it is a learned_exit_layer's, and with one of the attention a

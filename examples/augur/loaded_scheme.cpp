@@ -28,7 +28,6 @@ void loaded_scheme::load(const llama::host_model& target, const model_options& c
     if (free) scheme_.scheme = auto_scheme(scheme_);
     model_options of_drafters = chosen;
     of_drafters.context = 0;
-    of_drafters.shape.clear();
     if (scheme_.scheme == "medusa" || scheme_.scheme == "hydra") {
         if (!scheme_.adapter.empty()) {
             load_learned_heads(target, load_options_of(of_drafters));
@@ -43,9 +42,8 @@ void loaded_scheme::load(const llama::host_model& target, const model_options& c
         drafters_.exit.emplace(llama::exit_head::untrained(target, layer, load_options_of(of_drafters)));
         return;
     }
-    files_ =
-        load_checkpoints(drafters_, scheme_.scheme, !free, named_, target, chosen.path, load_options_of(of_drafters),
-                         draft_shapes_of(of_drafters), scheme_.exit_layer.value_or(0));
+    files_ = load_checkpoints(drafters_, scheme_.scheme, !free, named_, target, chosen.path,
+                              load_options_of(of_drafters), scheme_.exit_layer.value_or(0));
     if (free && files_.empty()) scheme_.scheme = "lookup";
     for (const std::string& kind : members_used_by(scheme_.scheme)) {
         if (files_.contains(kind)) paths_.push_back(files_.at(kind));

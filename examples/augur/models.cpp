@@ -128,18 +128,7 @@ llama::load_options load_options_of(const model_options& options) {
     if (options.threads > most_threads) {
         detail::fail("--threads is ", options.threads, "; it must be 0 to ", most_threads);
     }
-    if (!options.shape.empty()) {
-        chosen.shape = of_option("--shape", [&] { return llama::parse_shape(options.shape); });
-    }
     return chosen;
-}
-
-std::vector<llama::shape> draft_shapes_of(const model_options& options) {
-    std::vector<llama::shape> out;
-    for (const std::string& text : options.draft_shapes) {
-        out.push_back(of_option("--draft-shape", [&] { return llama::parse_shape(text); }));
-    }
-    return out;
 }
 
 llama::host_model load_model(const std::string& path, const model_options& options) {

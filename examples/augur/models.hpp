@@ -15,10 +15,6 @@
 
 namespace augur::program {
 
-/// Throws for a format that is not there.
-/// Throws where there is no such shape.
-std::vector<llama::shape> draft_shapes_of(const model_options& options);
-
 /// Throws, with the valid names, where there is no such format.
 llama::weight_format parse_weights(const std::string& name);
 llama::cache_format parse_cache(const std::string& name);

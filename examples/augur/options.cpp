@@ -18,34 +18,9 @@ void add_model_options(CLI::App& command, model_options& into, bool with_context
                     "Format of the key-value cache: f32, or q8_0 for about a quarter of the memory")
         ->type_name("FORMAT")
         ->default_str(into.cache);
-    command
-        .add_option("--shape", into.shape,
-                    "Widen it to this shape: the same text, up to rounding, at the cost of a model of that size. 360m, "
-                    "1b, 3b, 8b or "
-                    "width,feed_forward,heads,key_value_heads,head_size,layers")
-        ->type_name("SHAPE");
     add_number(command, "--threads", into.threads, "Threads, 0 for one per core", "N", "0");
     if (with_context)
         add_number(command, "--context", into.context, "Tokens of context, 0 for the model's own", "N", "0");
-}
-
-void add_draft_shapes(CLI::App& command, model_options& into) {
-    command
-        .add_option("--draft-shape", into.draft_shapes,
-                    "As --shape, for a --draft that is no draft checkpoint of the model's draft bundle (repeatable, in "
-                    "their order)")
-        ->type_name("SHAPE")
-        ->allow_extra_args(false);
-}
-
-void check_draft_shapes(const model_options& chosen, std::size_t drafts) {
-    const std::size_t shapes = chosen.draft_shapes.size();
-    if (shapes <= drafts) return;
-    if (drafts == 0) {
-        augur::detail::fail("--draft-shape is ", chosen.draft_shapes.front(), ", but --draft was not given");
-    }
-    augur::detail::fail("--draft-shape was given ", shapes, " times, but --draft ", drafts,
-                        drafts == 1 ? " time" : " times");
 }
 
 void add_max_tokens(CLI::App& command, std::size_t& into, const std::string& help, std::size_t limit) {

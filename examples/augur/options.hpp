@@ -24,9 +24,6 @@ struct model_options {
     std::string cache = "f32";
     std::size_t threads = 0;  ///< 0: as many as the machine has cores
     std::size_t context = 0;  ///< 0: the model's own
-    std::string shape{};      ///< that it is widened to; empty: its own
-    std::vector<std::string>
-        draft_shapes{};  ///< of --draft, in the same order, where these are no draft checkpoints of its draft bundle
 };
 
 /// Exactly one of text, file and ids is given.
@@ -37,11 +34,7 @@ struct prompt_options {
     std::string text_source = "--prompt";  ///< where `text` comes from, for messages
 };
 
-/// --draft-shape.
-void add_draft_shapes(CLI::App& command, model_options& into);
-/// Throws where there are more of them than of --draft.
-void check_draft_shapes(const model_options& chosen, std::size_t drafts);
-/// --model, --weights, --cache, --shape, --threads and, unless the command means something else by it, --context.
+/// --model, --weights, --cache, --threads and, unless the command means something else by it, --context.
 void add_model_options(CLI::App& command, model_options& into, bool with_context = true);
 void add_prompt_options(CLI::App& command, prompt_options& into);
 

@@ -17,7 +17,7 @@ constexpr std::size_t room = 64;                                   ///< tokens o
 
 /// Layers that have to be different for caches not to hold them.
 std::size_t layers_beyond_caches(const llama::config& c, backend::host::storage format) {
-    const std::uint64_t layer = std::max<std::uint64_t>(1, llama::stored_bytes(format, llama::layer_parameters(c)));
+    const std::uint64_t layer = std::max<std::uint64_t>(1, llama::stored_bytes(format, layer_parameters(c)));
     return std::min<std::size_t>(c.layers, static_cast<std::size_t>(beyond_caches / layer) + 2);
 }
 
@@ -31,7 +31,7 @@ backend::host::storage format_of_checkpoints(const llama::config& c, backend::ho
 
 /// Bytes of all weights and caches, about.
 std::uint64_t bytes_needed(const llama::config& c, const synthetic_request& asked, std::size_t different) {
-    const std::uint64_t width = c.width, layer = llama::layer_parameters(c);
+    const std::uint64_t width = c.width, layer = layer_parameters(c);
     const std::uint64_t head = std::min(head_tokens, c.vocabulary) * width;
     const std::uint64_t own = different * layer + width * c.vocabulary;
     std::uint64_t parameters = 0;
@@ -48,18 +48,18 @@ std::uint64_t bytes_needed(const llama::config& c, const synthetic_request& aske
 }  // namespace
 
 synthetic_rounds::synthetic_rounds(const synthetic_request& asked) : asked_(asked) {
-    const llama::config c = llama::synthetic_config(asked.shape, asked.vocabulary, asked.context + room);
+    const llama::config c = synthetic_config(asked.shape, asked.vocabulary, asked.context + room);
     different_ = layers_beyond_caches(c, asked.weights);
     const std::uint64_t needed = bytes_needed(c, asked, different_);
     if (const std::uint64_t there = llama::available_memory(); needed > there) {
         detail::fail("the weights of ", different_, " layers of ", asked.shape.text(), " in ", name_of(asked.weights),
                      " and what drafts for them take ", needed, " bytes, more than the ", there, " that are available");
     }
-    llama::synthetic_weights make(c, asked.weights);
+    synthetic_weights make(c, asked.weights);
     llama::load_options options{.threads = asked.threads};
     target_.emplace(c, make.model(different_), options);
     options.pool = target_->pool();
-    llama::synthetic_weights checkpoints(c, format_of_checkpoints(c, asked.weights), 2);
+    synthetic_weights checkpoints(c, format_of_checkpoints(c, asked.weights), 2);
     make_drafters(c, checkpoints, options);
     for (std::size_t i = 0; i < asked.context + room; ++i) {
         text_.push_back(static_cast<token>((i * 7919 + 13) % asked.vocabulary));
@@ -74,8 +74,7 @@ synthetic_rounds::synthetic_rounds(const synthetic_request& asked) : asked_(aske
     eagle_->extend(of_eagle_.emplace(eagle_->make_sequence()), before, states, 0);
 }
 
-void synthetic_rounds::make_drafters(llama::config c, llama::synthetic_weights& make,
-                                     const llama::load_options& options) {
+void synthetic_rounds::make_drafters(llama::config c, synthetic_weights& make, const llama::load_options& options) {
     const llama::weights& weights = target_->parameters();
     const auto& wanted = asked_.drafters;
     c.layers = 2;

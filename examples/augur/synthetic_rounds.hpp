@@ -6,8 +6,6 @@
 #include <augur/llama/eagle_model.hpp>
 #include <augur/llama/exit_head.hpp>
 #include <augur/llama/host_model.hpp>
-#include <augur/llama/shape.hpp>
-#include <augur/llama/synthetic.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -16,10 +14,13 @@
 #include <string>
 #include <vector>
 
+#include "llama_shape.hpp"
+#include "synthetic.hpp"
+
 namespace augur::program {
 
 struct synthetic_request {
-    llama::shape shape;
+    llama_shape shape;
     backend::host::storage weights = backend::host::storage::bf16;
     std::size_t vocabulary = 49152, context = 128, threads = 0;
     std::size_t exit_layer = 0;        ///< of drafts by the target's first layers; 0: three quarters
@@ -45,7 +46,7 @@ class synthetic_rounds {
     std::size_t different_layers() const { return different_; }
 
  private:
-    void make_drafters(llama::config c, llama::synthetic_weights& make, const llama::load_options& options);
+    void make_drafters(llama::config c, synthetic_weights& make, const llama::load_options& options);
     void draft(const std::string& drafter, std::size_t count);
 
     synthetic_request asked_;

@@ -144,9 +144,8 @@ class tuner {
         const auto named = named_checkpoints(chosen.drafts, chosen.heads, widest);
         model_options of_drafters = chosen.model;
         of_drafters.context = 0;
-        of_drafters.shape.clear();
-        const auto drafters = load_checkpoints(drafters_, widest, true, named, target_, chosen.model.path,
-                                               load_options_of(of_drafters), draft_shapes_of(of_drafters));
+        const auto drafters =
+            load_checkpoints(drafters_, widest, true, named, target_, chosen.model.path, load_options_of(of_drafters));
         for (const auto& [role, file] : drafters) models_.push_back({role, file});
         models_.push_back({"target", chosen.model.path});
         identity_ = identity_of(target_, drafters, chosen.model, chosen.sampling);
@@ -439,7 +438,6 @@ void add_tune(CLI::App& program) {
     command->add_option("--draft", chosen->drafts, "As for generate (repeatable)")
         ->type_name("FILE")
         ->allow_extra_args(false);
-    add_draft_shapes(*command, chosen->model);
     command->add_option("--heads", chosen->heads, "As for generate (repeatable)")
         ->type_name("FILE")
         ->allow_extra_args(false);

@@ -1,48 +1,170 @@
-// augur widen: a model's text at the cost of a larger one, as a file.
+// augur widen: a model's text at the cost of a larger one, and its drafts for it, as ordinary files.
 
-#include <augur/llama/write_widened.hpp>
+#include <augur/io/files/fingerprint.hpp>
+#include <augur/io/files/gguf.hpp>
+#include <augur/io/files/safetensors.hpp>
+#include <augur/llama/gguf_config.hpp>
+#include <cstdint>
+#include <deque>
+#include <filesystem>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "commands.hpp"
+#include "draft_checkpoints.hpp"
+#include "learning.hpp"
+#include "llama_shape.hpp"
 #include "message.hpp"
 #include "models.hpp"
 #include "options.hpp"
 #include "output_file.hpp"
 #include "terminal.hpp"
+#include "widened_adapter.hpp"
+#include "widened_gguf.hpp"
 
 namespace augur::program {
 namespace {
 
+namespace fs = std::filesystem;
+
 struct widen_options {
     std::string model, shape, weights = "keep", output;
+    std::vector<std::string> drafts, adapters;
 };
 
-void widen(const widen_options& chosen) {
-    const llama::shape to = llama::parse_shape(chosen.shape);
-    const llama::weight_format format = parse_weights(chosen.weights);
-    check_output("--output", chosen.output, {chosen.model});
-    if (io::holds_safetensors(chosen.model)) {
-        detail::fail("augur widen writes from GGUF files; ", chosen.model, " holds safetensors, which --shape widens");
+/// A model and what drafts for it, in a larger shape. All files are read and checked when it is made.
+class widened_family {
+ public:
+    explicit widened_family(const widen_options& chosen)
+        : chosen_(chosen),
+          to_(of_option("--shape", [&] { return parse_shape(chosen.shape); })),
+          format_(parse_weights(chosen.weights)),
+          file_(checked_model(chosen)),
+          model_(widened_gguf::of_model(file_, to_, format_)),
+          fingerprint_(io::fingerprint(file_)) {
+        for (const std::string& path : draft_paths()) add_draft(path);
+        for (const std::string& path : chosen.adapters) add_adapter(path);
+        check_outputs();
     }
-    const io::gguf_file file(chosen.model);
-    output_file out(chosen.output);
-    std::uint64_t written = 0;
-    {
-        const interruption stop;
-        const passing_note note("writing ...");
-        llama::write_widened(file, to, format, [&](std::span<const std::byte> bytes) {
-            interruption::check();
-            out.write({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
-            written += bytes.size();
-        });
+
+    /// Each file whole or not at all, the model first: drafts say its fingerprint.
+    void write() const {
+        const std::uint64_t written = write(model_, chosen_.output, {});
+        tell("note", chosen_.output, ": ", written, " bytes; the text of ", chosen_.model, " at the cost of ",
+             to_.text());
+        if (drafts_.empty() && adapters_.empty()) return;
+        const draft_target whom{io::fingerprint(io::gguf_file(chosen_.output)), model_.name()};
+        fs::create_directories(folder());
+        for (const auto& [draft, path] : drafts_) {
+            write(draft, path, whom);
+            tell("note", path.string(), ": drafts for it");
+        }
+        for (const auto& [adapter, path] : adapters_) {
+            removed_on_signals seen;
+            adapter.save(path, whom.fingerprint, &seen);
+            tell("note", path.string(), ": drafts for it");
+        }
     }
-    out.commit();
-    tell("note", chosen.output, ": ", written, " bytes; the text of ", chosen.model, " at the cost of ", to.text());
-}
+
+ private:
+    /// Opened after --output, which costs nothing to check.
+    static io::gguf_file checked_model(const widen_options& chosen) {
+        check_output("--output", chosen.output, {chosen.model});
+        if (!io::holds_safetensors(chosen.model)) return io::gguf_file(chosen.model);
+        detail::fail("augur widen writes from GGUF files; ", chosen.model, " holds safetensors");
+    }
+
+    /// Where drafts go: a folder by the name of the model's file without its ending, as a draft bundle is laid out.
+    fs::path folder() const { return fs::path(chosen_.output).replace_extension(); }
+
+    std::vector<std::string> draft_paths() const {
+        std::vector<std::string> paths;
+        for (const std::string& each : chosen_.drafts) {
+            if (each != "all") {
+                paths.push_back(each);
+                continue;
+            }
+            for (std::string& found : checkpoints_for(fingerprint_)) paths.push_back(std::move(found));
+        }
+        return paths;
+    }
+
+    void add_draft(const std::string& path) {
+        if (io::holds_safetensors(path)) {
+            detail::fail("--draft ", path, " holds published heads (",
+                         llama::published_kind(io::safetensors_folder(path)),
+                         "), which have no fingerprint to name another target by; a draft checkpoint is widened");
+        }
+        const io::gguf_file& file = files_.emplace_back(path);
+        const fs::path to = folder() / (llama::checkpoint_kind(file) + ".gguf");
+        for (const auto& [draft, taken] : drafts_) {
+            if (taken == to) detail::fail("--draft ", path, ": ", to.string(), " is written from another one already");
+        }
+        drafts_.emplace_back(widened_gguf::of_draft(file, file_, to_), to);
+    }
+
+    void add_adapter(const std::string& path) {
+        const llama::config narrow = llama::read_config(file_);
+        const fs::path to = folder() / fs::path(path).filename();
+        for (const auto& [adapter, taken] : adapters_) {
+            if (taken == to)
+                detail::fail("--adapter ", path, ": ", to.string(), " is written from another one already");
+        }
+        adapters_.emplace_back(widened_adapter::read(path, fingerprint_, narrow, widening(narrow, to_).wide()), to);
+    }
+
+    void check_outputs() const {
+        std::vector<fs::path> inputs{chosen_.model};
+        for (const std::string& path : draft_paths()) inputs.emplace_back(path);
+        for (const std::string& path : chosen_.adapters) inputs.emplace_back(path);
+        check_output("--output", chosen_.output, inputs);
+        if (drafts_.empty() && adapters_.empty()) return;
+        if (folder() == fs::path(chosen_.output)) {
+            detail::fail("--output ", chosen_.output,
+                         " has no ending, such as .gguf: drafts are written into a folder "
+                         "by its name without one");
+        }
+        const auto check = [&](const fs::path& path) {
+            std::error_code unknown;
+            if (fs::exists(path, unknown)) check_output("--output", path, inputs);
+        };
+        for (const auto& [draft, path] : drafts_) check(path);
+        for (const auto& [adapter, path] : adapters_) check(path);
+    }
+
+    /// The number of bytes.
+    static std::uint64_t write(const widened_gguf& from, const fs::path& path, const draft_target& whom) {
+        output_file out(path);
+        std::uint64_t written = 0;
+        {
+            const interruption stop;
+            const passing_note note("writing " + path.string() + " ...");
+            from.write(
+                [&](std::span<const std::byte> bytes) {
+                    interruption::check();
+                    out.write({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+                    written += bytes.size();
+                },
+                whom);
+        }
+        out.commit();
+        return written;
+    }
+
+    const widen_options& chosen_;
+    llama_shape to_;
+    llama::weight_format format_;
+    io::gguf_file file_;
+    widened_gguf model_;
+    std::string fingerprint_;
+    std::deque<io::gguf_file> files_;  ///< of drafts, which must not move
+    std::vector<std::pair<widened_gguf, fs::path>> drafts_;
+    std::vector<std::pair<widened_adapter, fs::path>> adapters_;
+};
 
 }  // namespace
 
@@ -56,11 +178,24 @@ void add_widen(CLI::App& program) {
                      "360m, 1b, 3b, 8b or width,feed_forward,heads,key_value_heads,head_size,layers")
         ->type_name("SHAPE")
         ->required();
-    command->add_option("--weights", chosen->weights, "How matrices are stored: as --weights of generate")
+    command->add_option("--weights", chosen->weights, "How the model's matrices are stored: as --weights of generate")
         ->type_name("FORMAT")
         ->default_str(chosen->weights);
-    command->add_option("--output", chosen->output, "The file to write")->type_name("FILE")->required();
-    command->callback([chosen] { widen(*chosen); });
+    command
+        ->add_option("--draft", chosen->drafts,
+                     "A draft checkpoint of the model, to write for the wide one, too; all: those of its draft bundles "
+                     "(repeatable)")
+        ->type_name("FILE")
+        ->allow_extra_args(false);
+    command->add_option("--adapter", chosen->adapters, "What an exit of the model learned, the same (repeatable)")
+        ->type_name("FILE")
+        ->allow_extra_args(false);
+    command
+        ->add_option("--output", chosen->output,
+                     "The file to write; drafts and adapters go into a folder by its name without the ending")
+        ->type_name("FILE")
+        ->required();
+    command->callback([chosen] { widened_family(*chosen).write(); });
 }
 
 }  // namespace augur::program

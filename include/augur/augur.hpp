@@ -102,6 +102,7 @@
 #include "augur/scheme/speculator.hpp"
 #include "augur/scheme/stage.hpp"
 #include "augur/switching/bridged.hpp"
+#include "augur/switching/concept.hpp"
 #include "augur/switching/rolling_entropy.hpp"
 #include "augur/switching/scheme.hpp"
 #include "augur/switching/session.hpp"

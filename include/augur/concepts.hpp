@@ -1,35 +1,64 @@
 #pragma once
-// The concepts on one page.
+// The concepts on one page: every one that users model or name, and the header that states it with its laws.
 //
-//   Model                 scores tokens after a prefix and can take them back        model/concepts.hpp
-//     ScoresLastRows        computes only the rows that are needed
-//     HiddenStateModel      shows its last hidden states
-//     RunsPasses            is asked by passes: chains, trees, parts of layers, several texts
-//       TreeModel             scores a tree of tokens in one pass
-//       PrefillsStates        makes hidden states without rows
-//       SplitModel            runs its lower and upper layers apart
-//         LayerInputModel           shows what the last of the lower layers was made of
-//       BatchModel            runs many sequences in one pass
-//     FusedModel            takes tokens with hidden states
-//   Drafter               makes a proposal after a prefix                            draft/concept.hpp
-//     ReadsStates         reads the target's hidden states
-//     DraftsInTarget      drafts in the target's own sequence
-//       FillsTarget       brings it to a prompt, too
-//   ExitHead              one row of logits from a hidden state after some layers  draft/exit_head.hpp
-//   AttendingHead         the same from all hidden states so far                    draft/attending_head.hpp
-//   SpeculationPolicy     decides how far to guess                                   policy/concept.hpp
-//     LearnsFromOutcomes    is told what became of each round
-//   AcceptanceCriterion   accepts drafted tokens, or replaces them                   accept/concept.hpp
-//   SwitchingPolicy       decides which model writes                                 switching/scheme.hpp
-//   Chooser               makes every random decision                                random/chooser.hpp
-//   Lossless              output distribution, or text, equals plain decoding's      types/guarantee.hpp
+//   model/concepts.hpp
+//     Model                   scores tokens after a prefix and can take them back
+//       ScoresLastRows          computes only the rows that are needed
+//       HiddenStateModel        shows its last hidden states
+//       RunsPasses              is asked by passes: chains, trees, parts of layers, several texts
+//         TreeModel               scores a tree of tokens in one pass
+//         PrefillsStates          makes hidden states without rows
+//         SplitModel              runs its lower and upper layers apart
+//           LayerInputModel         shows what the last of the lower layers was made of
+//         BatchModel              runs many sequences in one pass
+//     FusedModel              takes tokens with hidden states
+//       FusedTreeModel          scores a tree of such inputs in one pass
+//     HasVocabularyFingerprint  is known again by its tokens
+//   model/device_verifier.hpp
+//     VerifiesOnDevice        judges rows where they are made
+//   draft/concept.hpp
+//     Drafter                 makes a proposal after a prefix
+//       MakesDraftState         what it keeps for a text
+//       FillsProposal           at once, or in steps
+//       HearsCommits            follows the text by its tokens
+//       ReadsStates             reads the target's hidden states
+//       DraftsInTarget          drafts in the target's own sequence
+//         FillsTarget             brings it to a prompt, too
+//   draft/exit_head.hpp
+//     ExitHead                one row of logits from a hidden state after some layers
+//   draft/attending_head.hpp
+//     AttendingHead           the same from all hidden states so far
+//   draft/heads.hpp
+//     DraftHeads              rows of several tokens ahead from one hidden state
+//   draft/draw_next.hpp
+//     AwaitsSelector          becomes a drafter by a token selector
+//   policy/concept.hpp
+//     SpeculationPolicy       decides how far to guess
+//       Plans                   by a plan: a length, a tree, or a budget for one
+//       LearnsFromOutcomes      is told what became of each round
+//   accept/concept.hpp
+//     AcceptanceCriterion     accepts drafted tokens, or replaces them
+//       AcceptanceCriterionFor  of one kind of draft distribution
+//       StatesGuarantee         says what decoding with it promises
+//       AcceptsTokens           whether a drafted token is accepted
+//       DrawsToken              the token that follows
+//       ReturnsVerdict          judges a chain as a whole
+//       JudgesTrees             judges a tree as a whole
+//       KeepsStorage            keeps memory from round to round
+//   measure/divergence.hpp
+//     Divergence              how far one distribution is from another
+//   switching/concept.hpp
+//     SwitchingPolicy         decides which model writes
+//     TextCodec               brings text from one vocabulary to another
+//   random/chooser.hpp
+//     Chooser                 makes every random decision
+//       Weights                 what it chooses by
+//   types/guarantee.hpp
+//     Guarantee               what decoding can promise
+//     Lossless                output distribution, or text, equals plain decoding's
 
-#include "augur/accept/concept.hpp"
 #include "augur/draft/attending_head.hpp"
-#include "augur/draft/concept.hpp"
-#include "augur/draft/exit_head.hpp"
-#include "augur/model/concepts.hpp"
-#include "augur/policy/concept.hpp"
-#include "augur/random/chooser.hpp"
-#include "augur/switching/scheme.hpp"
-#include "augur/types/guarantee.hpp"
+#include "augur/draft/heads.hpp"
+#include "augur/measure/divergence.hpp"
+#include "augur/model/device_verifier.hpp"
+#include "augur/switching/concept.hpp"

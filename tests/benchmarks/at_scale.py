@@ -10,9 +10,9 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Stands for the program: notes that it ran, and says what it was asked.
 PROGRAM = """#!/usr/bin/env python3
-import json, pathlib, sys
+import json, os, pathlib, sys
 with (pathlib.Path(__file__).parent / "runs").open("a") as runs:
-    runs.write(" ".join(sys.argv[1:]) + "\\n")
+    runs.write(" ".join(sys.argv[1:]) + (f" family {os.environ['AUGUR_FAMILY']}" if "AUGUR_FAMILY" in os.environ else "") + "\\n")
 if "broken" in sys.argv:
     print("note: trying\\nerror: there is no scheme 'broken'", file=sys.stderr)
     sys.exit(1)
@@ -72,6 +72,17 @@ class AtScale(unittest.TestCase):
         self.assertIn("at_scale.py: error: 1b:bf16: error: there is no scheme 'broken'", done.stderr)
         self.assertNotIn("Traceback", done.stderr)
         self.assertEqual((before, ["135m-bf16.json"]), (self.point().read_text(), [p.name for p in (self.folder / "out").glob("*-*.json")]))
+
+    def test_a_larger_shape_is_measured_from_a_file_that_is_written_once(self):
+        for scheme in ("lookup", "sd"):
+            self.assertEqual(0, self.run_it("--schemes", scheme, points=("1b:q4_0",)).returncode)
+        wide = self.folder / "out" / "m-1b-q4_0" / "wide.gguf"
+        written, *measured = self.runs()
+        self.assertRegex(written, r"^widen --model m.gguf --shape 1b --weights q4_0 --output \S*/wide.gguf --draft all$")
+        self.assertEqual(2, len(measured))
+        for line in measured:
+            self.assertIn(f"bench schemes --model {wide} --weights q4_0", line)
+            self.assertIn(f"family {wide.parent}", line)
 
     def test_another_text_is_an_error(self):
         done = self.run_it("--schemes", "other")

@@ -1,6 +1,6 @@
 // Random numbers made on a GPU, and what the host makes of them.
 #include <augur/backend/device/cuda_system.hpp>
-#include <augur/llama/device/synthetic.hpp>
+#include "../../benchmarks/gpu/synthetic.hpp"
 #include <boost/test/unit_test.hpp>
 #include <cstddef>
 #include <span>
@@ -11,7 +11,7 @@ BOOST_AUTO_TEST_SUITE(gpu_synthetic)
 namespace {
 
 using namespace augur::backend::device;
-using augur::llama::device::filler, augur::llama::device::matrix_name, augur::llama::device::random_matrix;
+using augur::benchmarks::filler, augur::benchmarks::matrix_name, augur::benchmarks::random_matrix;
 
 template <class T>
 std::vector<std::byte> brought(const cuda_system& on, const T* from, std::size_t size) {

@@ -153,6 +153,57 @@ class Folders(House):
             folders.drawn({"elsewhere/a.hpp": ["types/b.hpp"]})
 
 
+class Concepts(House):
+    PAGE = ROOT / "include" / "augur" / "concepts.hpp"
+
+    def stated(self):
+        """By concept of the core the header that states it, but for those of detail."""
+        core = [path for path in HEADERS if not re.match(WITH_DEPENDENCIES.pattern + r"|(detail|backend|testing)/", self.below(path))]
+        return {found: self.below(path) for path in core for found in re.findall(r"^ *concept (\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)}
+
+    def listed(self):
+        """By concept the header under which concepts.hpp lists it."""
+        header, found = "", {}
+        for line in lines_of(self.PAGE):
+            if match := re.match(r"//   ([a-z_/]+\.hpp)$", line):
+                header = match[1]
+            elif match := re.match(r"//     +([A-Z]\w+)  ", line):
+                found[match[1]] = header
+        return found
+
+    @staticmethod
+    def below(path):
+        return path.relative_to(ROOT / "include" / "augur").as_posix()
+
+    def test_each_is_listed_with_the_header_that_states_it(self):
+        stated = self.stated()
+        self.assertNothing(f"{each}: {header}, not {stated.get(each)}" for each, header in self.listed().items() if stated.get(each) != header)
+
+    def test_all_that_pages_and_examples_spell_are_listed(self):
+        """In code: between backticks, in a block, in an example."""
+        code = [path.read_text(encoding="utf-8") for path in sorted((ROOT / "examples").glob("*.cpp"))]
+        for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
+            text = page.read_text(encoding="utf-8")
+            code += re.findall(r"^```.*?^```", text, re.MULTILINE | re.DOTALL)
+            code += re.findall(r"`[^`\n]+`", re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL))
+        spelt = set(re.findall(r"(?<![\w/])[A-Z]\w+", "\n".join(code)))
+        self.assertNothing(spelt & set(self.stated()) - set(self.listed()))
+
+    def test_it_includes_what_states_them_and_no_header_twice(self):
+        includes = own_includes()
+
+        def reach(header):
+            found, unread = set(), [header]
+            while unread:
+                new = set(includes[unread.pop()]) - found
+                found |= new
+                unread += new
+            return found
+
+        wanted = set(self.listed().values())
+        self.assertEqual(sorted(wanted - {each for header in wanted for each in reach(header)}), sorted(includes["concepts.hpp"]))
+
+
 class Mirrors(House):
     def test_who_guesses_how_far_and_what_is_kept_have_a_test_and_a_page(self):
         """What users spell has a page by its name. What these are made of has its comment, and a link from their page."""

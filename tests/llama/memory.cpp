@@ -1,11 +1,19 @@
 #include "augur/llama/memory.hpp"
 
+#include <algorithm>
+#include <augur/io/files/gguf.hpp>
+#include <augur/llama/gguf_config.hpp>
+#include <augur/llama/weights.hpp>
 #include <boost/test/unit_test.hpp>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <limits>
+#include <numeric>
 #include <sstream>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "llama/small_llama.hpp"
 
@@ -82,20 +90,48 @@ BOOST_AUTO_TEST_CASE(groups_of_the_first_version_count) {
     BOOST_TEST(now.room("4:memory:/\n") == 9223372036854771712u);
 }
 
-/// Of a shape nothing is on the disk. Nothing has been taken when it is refused.
+/// Says that it holds a small Llama's tensors with another feed-forward, and as many layers as are asked for.
+class larger_file {
+ public:
+    larger_file(const io::gguf_file& small, std::uint64_t from, std::uint64_t to)
+        : small_(small), from_(from), to_(to) {}
+
+    const std::filesystem::path& path() const { return small_.path(); }
+    const io::tensor_view* find(std::string_view name) const {
+        const bool is_of_layer = name.starts_with("blk.");
+        const auto* const found =
+            small_.find(is_of_layer ? "blk.0" + std::string(name.substr(name.find('.', 4))) : std::string(name));
+        if (found == nullptr) return nullptr;
+        larger_ = *found;
+        std::replace(larger_.shape.begin(), larger_.shape.end(), from_, to_);
+        return &larger_;
+    }
+    const io::tensor_view& tensor(std::string_view name) const { return *find(name); }
+
+ private:
+    const io::gguf_file& small_;
+    std::uint64_t from_, to_;
+    mutable io::tensor_view larger_;
+};
+
+/// Nothing of that size is on the disk, and nothing has been read when it is refused.
 BOOST_AUTO_TEST_CASE(weights_that_do_not_fit_are_refused) {
     BOOST_CHECK_EXCEPTION(llama::check_weights("a.gguf", std::uint64_t{1} << 60), error,
                           says({"a.gguf: the weights take 1152921504606846976 bytes", "that are available"}));
     llama::check_weights("a.gguf", std::uint64_t{1} << 20);
-    auto wide = llama::shape_of(small_llama().load().configuration());
-    wide.feed_forward = 1u << 22;
-    wide.layers = 1024;
     const temporary_directory folder;
-    const auto path = small_llama().write(folder / "model.gguf");
-    BOOST_CHECK_EXCEPTION(llama::host_model::load(path, {.shape = wide}), error,
+    const io::gguf_file small(small_llama().write(folder / "model.gguf"));
+    llama::config c = llama::read_config(small);
+    const larger_file file(small, c.feed_forward, std::uint64_t{1} << 22);
+    c.feed_forward = std::size_t{1} << 22;
+    std::vector<std::size_t> layers(1024);
+    std::iota(layers.begin(), layers.end(), std::size_t{0});
+    const auto read = [&](llama::weight_format format) {
+        return llama::weight_reader(file, c, llama::gguf_names(), format).read(layers, {});
+    };
+    BOOST_CHECK_EXCEPTION(read(llama::weight_format::keep), error,
                           says({"model.gguf: the weights take 3298", "that are available"}));
-    BOOST_CHECK_EXCEPTION(llama::host_model::load(path, {.weights = llama::weight_format::f16, .shape = wide}), error,
-                          says({"model.gguf: the weights take 1649"}));
+    BOOST_CHECK_EXCEPTION(read(llama::weight_format::f16), error, says({"model.gguf: the weights take 1649"}));
 }
 
 BOOST_AUTO_TEST_CASE(what_is_held_is_not_asked_for) {

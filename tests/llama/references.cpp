@@ -93,26 +93,6 @@ BOOST_AUTO_TEST_CASE(both_kinds_of_file_give_the_same_bits) {
     const auto wanted = logits_in_steps(llama::host_model::load(data / "stories260K.gguf"), tokens, 70);
     BOOST_TEST(same_bits(logits_in_steps(llama::host_model::load(folder.path()), tokens, 70), wanted));
     BOOST_TEST(same_bits(logits_in_steps(llama::host_model::load(folder / "model.safetensors"), tokens, 70), wanted));
-    const llama::load_options wider{.shape = llama::shape{128, 256, 16, 4, 24, 6}};
-    BOOST_TEST(same_bits(logits_in_steps(llama::host_model::load(folder.path(), wider), tokens, 70),
-                         logits_in_steps(llama::host_model::load(data / "stories260K.gguf", wider), tokens, 70)));
-}
-
-BOOST_AUTO_TEST_CASE(larger_heads_turn_as_before_whatever_scales_their_turns) {
-    for (const std::string name : {"rotary_llama3", "rotary_linear"}) {
-        const auto model = llama::host_model::load(data / name);
-        llama::shape to = llama::shape_of(model.configuration());
-        to.width *= 2;
-        to.head_size *= 2;
-        const auto wide = llama::host_model::load(data / name, {.shape = to});
-        const auto tokens = some_tokens(60, model.vocabulary_size());
-        const auto wanted = logits_in_steps(model, tokens, 60), found = logits_in_steps(wide, tokens, 60);
-        double most = 0;
-        for (std::size_t i = 0; i < wanted.size(); ++i) {
-            most = std::max(most, std::abs(double{wanted[i]} - double{found[i]}));
-        }
-        BOOST_TEST(most < 1e-4, name << ": " << most);
-    }
 }
 
 BOOST_AUTO_TEST_CASE(rotary_scaling_answers_as_transformers_says) {

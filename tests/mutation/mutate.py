@@ -42,7 +42,7 @@ PAGES = [ROOT / "docs" / "contributing.md"]
 # Of tests, the cheapest first: the last ones compile and run for as long as all others together.
 FOLDERS = ["emulated", "commit", "decode", "accept", "draft", "policy", "scheme", "round", "switching", "transform", "random", "tree", "types", "measure", "model"]
 FOLDERS += ["detail", "io/files", "io/text", "tune", "encoder", "train", "testing", "conformance", "backend/host", "backend/device", "decode/device"]
-FOLDERS += ["llama", "llama/device"]
+FOLDERS += ["llama", "llama/device", "benchmarks", "program"]
 # What no test is without and no mutant changes; compiled once.
 COMMON = ["algorithm", "array", "boost/test/unit_test.hpp", "cmath", "functional", "map", "memory", "optional", "random"]
 COMMON += ["span", "sstream", "string", "unordered_map", "vector"]
@@ -107,8 +107,9 @@ def headers_of(source):
     found = set()
     unread = [source]
     while unread:
-        included = re.findall(r'^#include [<"]([^>"]+)[>"]', unread.pop().read_text(encoding="utf-8"), re.MULTILINE)
-        for path in [ROOT / root / name for name in included for root in ("include", "tests")]:
+        source = unread.pop()
+        included = re.findall(r'^#include [<"]([^>"]+)[>"]', source.read_text(encoding="utf-8"), re.MULTILINE)
+        for path in [(root / name).resolve() for name in included for root in (ROOT / "include", ROOT / "tests", source.parent)]:
             if path.is_file() and path not in found:
                 found.add(path)
                 unread.append(path)

@@ -69,8 +69,6 @@ class Generate(ProgramTest):
             ("--scheme", "ead", "--draft", DRAFT, "--thresholds", "-1"): "--thresholds, --window and --dwell: rolling_entropy",
             ("--scheme", "fsd", "--draft", DRAFT, "--thresholds", "-1"): "--thresholds: ",
             ("--scheme", "eaad", "--draft", DRAFT, "--bins", "1,2", "--bin-lengths", "4,3"): "--bins and --bin-lengths: ",
-            ("--shape", "foo"): "--shape: the shape 'foo' is none of",
-            (*sd, "--draft-shape", "foo"): "--draft-shape: the shape 'foo' is none of",
             ("--scheme", "foo"): "--scheme 'foo' is unknown",
             ("--scheme", "psd_x"): "--scheme 'psd_x' is unknown",
             ("--accept", "exact", "--temperature", "1"): "--accept exact: accept::exact keeps greedy text only",
@@ -117,10 +115,6 @@ class Generate(ProgramTest):
     def test_an_option_that_needs_another_is_refused_without_it(self):
         self.refused(["--task is 'poetry'", "--calibration"], "--task", "poetry")
         self.refused(["--compare-seconds is 3", "--compare was not given"], "--compare-seconds", 3)
-        shape = "64,128,8,4,16,3"
-        self.refused([f"--draft-shape is {shape}", "no --draft"], "--draft-shape", shape)
-        twice = ("--draft-shape", shape, "--draft-shape", shape)
-        self.refused("--draft-shape was given 2 times, but --draft 1 time", "--scheme", "sd", "--draft", DRAFT, *twice)
 
     def test_where_no_family_is_searched_that_is_said(self):
         self.refuses("AUGUR_FAMILY is empty, so no draft bundle was searched for a draft.gguf", "generate", "--model", TARGET,

@@ -62,11 +62,10 @@ OF_SCHEMES = {
     "--window": (3, {"ead"}),
     "--dwell": (4, {"ead"}),
     "--draft": (DRAFT, {"merged", "sd", "eaad", "eaad_as_published", "hysteresis", "fsd", "ead"}),
-    "--draft-shape": ("64,128,8,4,16,3", {scheme for scheme, needed in SCHEMES.items() if "--draft" in needed}),
     "--heads": (HEADS / "tiny/eagle.gguf", {"eagle", "merged"}),  # the latter with --heads or --draft
 }
 # What says something whatever the scheme is (sampling at temperature 0 is harmless), or needs another option (errors.py).
-OF_ALL = """--help --model --weights --cache --shape --threads --context --prompt --prompt-file --prompt-ids --chat --system --scheme
+OF_ALL = """--help --model --weights --cache --threads --context --prompt --prompt-file --prompt-ids --chat --system --scheme
 --max-tokens --temperature --top-k --top-p --min-p --seed --repetition-penalty --presence-penalty --frequency-penalty --logit-bias --stop
 --ignore-eos --device --compare --compare-seconds --json --report --record --trace --state --calibration --task""".split()
 

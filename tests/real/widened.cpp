@@ -4,11 +4,18 @@
 #include <augur/io/text/tokenizer.hpp>
 #include <augur/llama/host_model.hpp>
 #include <boost/test/unit_test.hpp>
+#include <cstddef>
 #include <filesystem>
+#include <fstream>
+#include <ios>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "../../examples/augur/llama_shape.hpp"
+#include "../../examples/augur/widened_gguf.hpp"
+#include "llama/small_llama.hpp"
 
 // A widened model writes the very text of the original, in F32.
 BOOST_AUTO_TEST_SUITE(real_widened)
@@ -61,8 +68,15 @@ BOOST_AUTO_TEST_CASE(twenty_greedy_texts_are_the_originals) {
     for (const auto& prompt : prompts) from.push_back(tokenizer.encode(prompt));
     llama::load_options chosen{.weights = llama::weight_format::f32, .context_length = 256};
     const auto expected = continued(llama::host_model::load(file, chosen), from);
-    chosen.shape = llama::parse_shape("704,1664,12,3,128,31");
-    const auto texts = continued(llama::host_model::load(file, chosen), from);
+    const testing::temporary_directory folder;
+    std::ofstream out(folder / "wide.gguf", std::ios::binary);
+    const io::gguf_file original(file);
+    program::widened_gguf::of_model(original, program::parse_shape("704,1664,12,3,128,31"), chosen.weights)
+        .write([&](std::span<const std::byte> bytes) {
+            out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+        });
+    out.close();
+    const auto texts = continued(llama::host_model::load(folder / "wide.gguf", chosen), from);
     BOOST_REQUIRE(texts.size() == std::size(prompts));
     for (std::size_t i = 0; i < texts.size(); ++i) {
         BOOST_TEST(!texts[i].empty(), prompts[i]);

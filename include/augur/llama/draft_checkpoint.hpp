@@ -7,26 +7,24 @@
 #include <filesystem>
 #include <memory>
 #include <numeric>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "augur/io/files/fingerprint.hpp"
 #include "augur/io/files/gguf.hpp"
 #include "augur/io/files/quantize.hpp"
 #include "augur/io/files/quote.hpp"
+#include "augur/io/files/taken_tensors.hpp"
 #include "augur/io/files/tensor.hpp"
 #include "augur/llama/gguf_config.hpp"
 #include "augur/llama/host_model.hpp"
 #include "augur/llama/key_value_cache.hpp"
 #include "augur/llama/memory.hpp"
 #include "augur/llama/selection.hpp"
-#include "augur/llama/shape.hpp"
 #include "augur/llama/weight_format.hpp"
 #include "augur/llama/weights.hpp"
-#include "augur/llama/widened_file.hpp"
-#include "augur/llama/widening.hpp"
 #include "augur/types/error.hpp"
 
 namespace augur::llama {
@@ -36,32 +34,25 @@ inline std::string checkpoint_kind(const io::gguf_view& file) {
     return file.get_or<std::string>("augur.member", "");
 }
 
-/// Throws, with both fingerprints, unless the draft checkpoint was made for this target.
-inline void check_target(const io::gguf_view& file, const host_model& target) {
+/// Throws, with both fingerprints, unless the draft checkpoint was made for the target of this fingerprint.
+inline void check_target(const io::gguf_view& file, const std::string& target) {
     const auto made_for = file.get<std::string>("augur.target.fingerprint");
-    if (made_for == target.fingerprint() && !made_for.empty()) return;
+    if (made_for == target && !made_for.empty()) return;
     detail::fail(file.path().string(), ": this ", checkpoint_kind(file), " was made for ",
                  io::quote(file.get_or<std::string>("augur.target.name", "another model")), " with the fingerprint ",
-                 io::quote(made_for), ", but the target's is ",
-                 target.fingerprint().empty() ? "unknown" : io::quote(target.fingerprint()));
+                 io::quote(made_for), ", but the target's is ", target.empty() ? "unknown" : io::quote(target));
 }
 
 /// A draft checkpoint's GGUF file, with what it leaves out taken from its target. Errors: another kind of draft
 /// checkpoint, another target, and what gguf_file, read_config and weight_reader refuse.
 class draft_checkpoint {
  public:
-    draft_checkpoint(const std::filesystem::path& path, std::string_view kind, const host_model& target,
-                     weight_format format = weight_format::keep)
+    draft_checkpoint(const std::filesystem::path& path, std::string_view kind, const host_model& target)
         : file_(path), target_(target) {
         if (const auto found = checkpoint_kind(file_); found != kind) {
             detail::fail(origin(), ": augur.member is ", io::quote(found), ", but ", io::quote(kind), " was wanted");
         }
-        check_target(file_, target);
-        if (target.widened_from()) {
-            const config original = original_configuration();
-            wider_.emplace(original, wide_shape(original.layers), gguf_names().halves);
-        }
-        tensors_.emplace(file_, wider_ ? &*wider_ : nullptr, gguf_names(), format);
+        check_target(file_, target.fingerprint());
         if (file_.contains("augur.head.tokens")) head_tokens_ = file_.array<std::int32_t>("augur.head.tokens");
         if (chosen_tokens(head_tokens_, target.vocabulary_size(), origin()) != head_tokens_) {
             detail::fail(origin(), ": augur.head.tokens are not in ascending order");
@@ -72,14 +63,12 @@ class draft_checkpoint {
     draft_checkpoint& operator=(const draft_checkpoint&) = delete;
 
     const io::gguf_file& metadata() const { return file_; }
-    /// Those of the file, or as large as the target's where that was widened.
-    using tensors_type = widened_file<io::gguf_file>;
-    const tensors_type& tensors() const { return *tensors_; }
+    const io::tracked_file<io::gguf_file>& tensors() const { return tensors_; }
     const std::vector<token>& head_tokens() const { return head_tokens_; }
 
     /// Of the layers in the file.
     config configuration() const {
-        config c = wider_ ? wider_->wide() : original_configuration();
+        config c = read_config(file_, target_.vocabulary_size());
         cut_as_target(c);
         const auto same = [&](const char* what, std::size_t own, std::size_t others) {
             if (own != others) detail::fail(origin(), ": ", what, " is ", own, ", but the target's is ", others);
@@ -166,24 +155,9 @@ class draft_checkpoint {
         return out;
     }
 
-    /// Of the layers in the file; where it has none, of the target as it was before it was widened.
-    config original_configuration() const {
-        if (file_.contains("llama.embedding_length") || !target_.widened_from()) {
-            return read_config(file_, target_.vocabulary_size());
-        }
-        return narrowed(target_.configuration(), *target_.widened_from());
-    }
-    /// The target's, with as many layers as the file has.
-    shape wide_shape(std::size_t layers) const {
-        shape to = shape_of(target_.configuration());
-        to.layers = layers;
-        return to;
-    }
-
     io::gguf_file file_;
     const host_model& target_;
-    std::optional<widening> wider_;
-    std::optional<tensors_type> tensors_;
+    io::tracked_file<io::gguf_file> tensors_{file_};
     std::vector<token> head_tokens_;
 };
 
@@ -191,7 +165,7 @@ class draft_checkpoint {
 /// values, where it was made for another target. Of the options, head_tokens and layers are the file's to say.
 inline host_model load_draft(const std::filesystem::path& path, const host_model& target,
                              const load_options& options = {}) {
-    const draft_checkpoint file(path, "draft", target, options.weights);
+    const draft_checkpoint file(path, "draft", target);
     check_cache_format(options.cache, file.configuration().head_size, path.string());
     weights w = file.read(options.weights);
     file.tensors().check_all_read();

@@ -42,7 +42,7 @@ class draft_heads {
     static draft_heads load(const std::filesystem::path& path, const std::string& kind, const host_model& target,
                             const load_options& options = {}) {
         if (io::holds_safetensors(path)) return load_published(path, kind, target, options);
-        const draft_checkpoint file(path, kind, target, options.weights);
+        const draft_checkpoint file(path, kind, target);
         config c = target.configuration();
         const weight_reader reader(file.tensors(), c, gguf_names(), options.weights);
         std::vector<head_weights> heads;

@@ -30,7 +30,7 @@ class eagle_model {
     /// made for another target. Of the options, head_tokens and layers are the file's to say.
     static eagle_model load(const std::filesystem::path& path, const host_model& target,
                             const load_options& options = {}) {
-        const draft_checkpoint file(path, "eagle", target, options.weights);
+        const draft_checkpoint file(path, "eagle", target);
         const config c = file.configuration();
         check_cache_format(options.cache, c.head_size, path.string());
         weights w = file.read(options.weights);

@@ -82,7 +82,7 @@ inline backend::host::packed_matrix exit_matrix(const draft_checkpoint& file, co
 /// another target or has no such exit. Of the options, head_tokens and layers are the file's to say.
 inline host_model load_exit(const std::filesystem::path& path, const host_model& target, std::size_t depth = 0,
                             const load_options& options = {}) {
-    const draft_checkpoint file(path, "exit", target, options.weights);
+    const draft_checkpoint file(path, "exit", target);
     depth = exit_depth(file, target, depth);
     config c = target.configuration();
     c.layers = depth;

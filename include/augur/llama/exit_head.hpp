@@ -38,7 +38,7 @@ class exit_head {
     /// no such exit. Of the options, weights, threads, pool and instruction_set count.
     static exit_head load(const std::filesystem::path& path, const host_model& target, std::size_t layer = 0,
                           const load_options& options = {}) {
-        const draft_checkpoint file(path, "exit", target, options.weights);
+        const draft_checkpoint file(path, "exit", target);
         layer = exit_depth(file, target, layer == 0 ? nearest(exit_depths(file, target), target) : layer);
         const weight_reader reader(file.tensors(), target.configuration(), gguf_names(), options.weights);
         auto norm = reader.vector("augur.exit." + std::to_string(layer) + ".norm.weight", target.hidden_size());

@@ -2,18 +2,15 @@
 // Reads a Llama's hyper-parameters from GGUF metadata.
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "augur/io/files/dequantize.hpp"
-#include "augur/io/files/fingerprint.hpp"
 #include "augur/io/files/gguf.hpp"
 #include "augur/io/files/quote.hpp"
 #include "augur/io/text/token_texts.hpp"
 #include "augur/llama/config.hpp"
 #include "augur/llama/gguf_keys.hpp"
-#include "augur/llama/shape.hpp"
 #include "augur/llama/token_rows.hpp"
 
 namespace augur::llama {
@@ -71,21 +68,6 @@ inline void read_gguf_vocabulary(config& c, const io::gguf_view& file, const std
 }
 
 }  // namespace detail
-
-/// The shape that a file's model had before it was widened, and the fingerprint of its file then; nothing, and the
-/// file's own, where it was not (write_widened.hpp).
-inline std::optional<shape> shape_before(const io::gguf_view& file) {
-    if (!file.contains("augur.widened.from")) return std::nullopt;
-    const auto n = file.array<std::uint32_t>("augur.widened.from");
-    if (n.size() != 6) {
-        detail::fail(file.path().string(), ": augur.widened.from holds ", n.size(), " numbers, not the 6 of a shape");
-    }
-    return shape{n[0], n[1], n[2], n[3], n[4], n[5]};
-}
-inline std::string original_fingerprint(const io::gguf_view& file) {
-    return file.contains("augur.widened.from") ? file.get<std::string>("augur.widened.fingerprint")
-                                               : io::fingerprint(file);
-}
 
 /// Those that read_config reads.
 inline std::vector<std::string> tensors_of_config(const io::gguf_view&) {

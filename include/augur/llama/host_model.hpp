@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <thread>
@@ -18,6 +17,7 @@
 #include "augur/io/files/fingerprint.hpp"
 #include "augur/io/files/gguf.hpp"
 #include "augur/io/files/safetensors.hpp"
+#include "augur/io/files/taken_tensors.hpp"
 #include "augur/llama/checks.hpp"
 #include "augur/llama/config.hpp"
 #include "augur/llama/gguf_config.hpp"
@@ -27,10 +27,7 @@
 #include "augur/llama/memory.hpp"
 #include "augur/llama/selection.hpp"
 #include "augur/llama/sequence.hpp"
-#include "augur/llama/shape.hpp"
 #include "augur/llama/weights.hpp"
-#include "augur/llama/widened_file.hpp"
-#include "augur/llama/widening.hpp"
 #include "augur/model/pass.hpp"
 #include "augur/types/scores.hpp"
 #include "augur/types/token.hpp"
@@ -44,9 +41,8 @@ struct load_options {
     cache_format cache = cache_format::f32;  ///< of keys and values; q8_0 takes about a quarter of the memory
     std::size_t cache_bytes = 0;  ///< that keys and values of a sequence may take; 0 means what memory is available
     backend::host::instruction_set instruction_set = backend::host::instruction_set::automatic;
-    std::vector<token> head_tokens = {};     ///< the only ones with a logit, others have -infinity; empty means all
-    std::vector<std::size_t> layers = {};    ///< those of the file, in the order to run them; empty means all
-    std::optional<llama::shape> shape = {};  ///< to widen it to: the same text, up to rounding, at that shape's cost
+    std::vector<token> head_tokens = {};   ///< the only ones with a logit, others have -infinity; empty means all
+    std::vector<std::size_t> layers = {};  ///< those of the file, in the order to run them; empty means all
     /// Called between the layers of an extend by more than 128 tokens; what it throws ends that extend, which then has
     /// changed nothing. For those who want to stop a long prefill. Others on the same pool
     /// wait meanwhile; it must not run this model.
@@ -85,12 +81,9 @@ class host_model {
     }
 
     /// From parts, for tests and engines with files of their own. The weights must have the configuration's shapes;
-    /// which layers and head tokens there are is theirs to say, not the options'. `fingerprint` is their file's;
-    /// `widened_from` the shape of its model, if that was widened.
-    host_model(config c, weights w, const load_options& options, std::string fingerprint = {},
-               std::optional<llama::shape> widened_from = {})
-        : widened_from_(widened_from),
-          parts_(std::make_unique<parts>(std::move(c), std::move(w), options)),
+    /// which layers and head tokens there are is theirs to say, not the options'. `fingerprint` is their file's.
+    host_model(config c, weights w, const load_options& options, std::string fingerprint = {})
+        : parts_(std::make_unique<parts>(std::move(c), std::move(w), options)),
           format_(options.weights),
           fingerprint_(std::move(fingerprint)) {
         const std::size_t wanted = options.context_length != 0 ? options.context_length : 1;
@@ -101,8 +94,6 @@ class host_model {
     const weights& parameters() const { return parts_->weight; }
     /// Of the file that it was loaded from (io/files/fingerprint.hpp); empty if it was not.
     const std::string& fingerprint() const { return fingerprint_; }
-    /// The shape that it had before it was widened; nothing if it was not.
-    const std::optional<llama::shape>& widened_from() const { return widened_from_; }
     std::size_t vocabulary_size() const { return parts_->settings.vocabulary; }
     const std::string& vocabulary_fingerprint() const { return parts_->settings.vocabulary_fingerprint; }
     std::size_t context_length() const { return parts_->passes.context_length(); }
@@ -193,23 +184,15 @@ class host_model {
     template <class File>
     static host_model read(const File& file, config c, tensor_names names, const load_options& options) {
         const std::string origin = file.path().string();
-        std::optional<widening> wider;
-        std::optional<llama::shape> before = shape_before(file);
-        if (options.shape) {
-            check_widened_once(before, origin, *options.shape);
-            before = shape_of(c);
-            wider.emplace(c, *options.shape, names.halves);
-            c = wider->wide();
-        }
         const auto layers = chosen_layers(options.layers, c.layers, origin);
         const std::size_t file_layers = std::exchange(c.layers, layers.size());
         validate(c, origin);
         check_cache_format(options.cache, c.head_size, origin);
         const auto head_tokens = chosen_tokens(options.head_tokens, c.vocabulary, origin);
-        const widened_file tensors(file, wider ? &*wider : nullptr, names, options.weights);
+        const io::tracked_file tensors(file);
         weights w = weight_reader(tensors, c, names, options.weights).read(layers, head_tokens);
         check_all_read(tensors, names, layers, file_layers);
-        return host_model(std::move(c), std::move(w), options, original_fingerprint(file), before);
+        return host_model(std::move(c), std::move(w), options, io::fingerprint(file));
     }
 
     /// But for layers that were not chosen.
@@ -230,7 +213,6 @@ class host_model {
         return {one.sequence->logits_.data(), one.sequence->rows_, vocabulary_size(), parameters().head_tokens};
     }
 
-    std::optional<llama::shape> widened_from_;
     std::unique_ptr<parts> parts_;
     weight_format format_;
     std::string fingerprint_;

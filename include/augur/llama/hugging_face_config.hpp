@@ -11,14 +11,12 @@
 #include <utility>
 #include <vector>
 
-#include "augur/io/files/fingerprint.hpp"
 #include "augur/io/files/json_reader.hpp"
 #include "augur/io/files/quote.hpp"
 #include "augur/io/files/safetensors.hpp"
 #include "augur/io/text/token_texts.hpp"
 #include "augur/llama/config.hpp"
 #include "augur/llama/hugging_face_keys.hpp"
-#include "augur/llama/shape.hpp"
 #include "augur/llama/token_rows.hpp"
 
 namespace augur::llama {
@@ -114,14 +112,6 @@ inline config read_config(const nlohmann::json& json, const std::string& origin,
     validate(c, origin);
     detail::check_json_keys(in, c);
     return c;
-}
-
-/// Safetensors are never widened in their files.
-inline std::optional<shape> shape_before(const io::safetensors_folder&) {
-    return std::nullopt;
-}
-inline std::string original_fingerprint(const io::safetensors_folder& file) {
-    return io::fingerprint(file);
 }
 
 inline std::vector<std::string> tensors_of_config(const io::safetensors_folder&) {

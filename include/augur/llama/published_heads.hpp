@@ -10,9 +10,9 @@
 #include "augur/backend/host/packed_matrix.hpp"
 #include "augur/io/files/quote.hpp"
 #include "augur/io/files/safetensors.hpp"
+#include "augur/io/files/taken_tensors.hpp"
 #include "augur/llama/config.hpp"
 #include "augur/llama/weights.hpp"
-#include "augur/llama/widened_file.hpp"
 #include "augur/types/error.hpp"
 
 namespace augur::llama {
@@ -103,7 +103,7 @@ inline std::vector<head_weights> read_published_heads(const io::safetensors_fold
         augur::detail::fail(file.path().string(), ": these are published heads of ", io::quote(found), ", but ",
                             io::quote(kind), " was wanted");
     }
-    const widened_file tensors(file, nullptr, hugging_face_names(), format);
+    const io::tracked_file tensors(file);
     const weight_reader reader(tensors, c, hugging_face_names(), format);
     const bool sees_tokens = file.find("hydra_mlp.0.0.res_connection.weight") != nullptr;
     const std::string prefix = kind == "hydra" ? "hydra_mlp." : file.find("0.0.linear.weight") ? "" : "medusa_head.";

@@ -54,7 +54,7 @@ layer_weights qualified_layer(const File& file, const weight_reader<File>& reade
 /// Cost: rank multiplications a weight.
 inline host_model load_qualifier(const std::filesystem::path& path, const host_model& target,
                                  const load_options& options = {}) {
-    const draft_checkpoint file(path, "qualifier", target, options.weights);
+    const draft_checkpoint file(path, "qualifier", target);
     config c = target.configuration();
     const weight_reader reader(file.tensors(), c, gguf_names(), options.weights);
     const auto stored = file.metadata().array<std::int32_t>("augur.layers");

@@ -91,7 +91,7 @@ struct weights {
 /// Builds weights from the tensors of one file (gguf_file or safetensors_folder). Throws augur::error, naming the
 /// tensor, where one is missing or its shape is not what the configuration says, and before anything is read where the
 /// weights are more than there is memory for. Tensors that it does not read are the caller's to refuse
-/// (widened_file::check_all_read). Nothing refers to the file afterwards.
+/// (io::tracked_file::check_all_read). Nothing refers to the file afterwards.
 template <class File>
 class weight_reader {
  public:
@@ -187,7 +187,8 @@ class weight_reader {
     /// What the configuration says of a tensor that has a row for each token, and perhaps some more; heads that were
     /// made for a padded model may have as many rows as there are tokens.
     std::size_t stored_rows(const std::string& name) const {
-        const bool is_cut = file_.find(name) != nullptr && extent(name).shape.front() == config_.vocabulary;
+        const auto* const found = file_.find(name);
+        const bool is_cut = found != nullptr && found->shape.front() == config_.vocabulary;
         return is_cut ? config_.vocabulary : config_.stored_rows();
     }
     std::size_t head_rows(const std::vector<token>& head_tokens) const {
@@ -197,45 +198,26 @@ class weight_reader {
     /// Throws unless a tensor that the configuration says is tied to another holds the same numbers: engines differ in
     /// which of them they take.
     void check_same(const std::string& name, const std::string& other) const {
-        const io::tensor_view& one = original().tensor(name);
-        const io::tensor_view& two = original().tensor(other);
+        const io::tensor_view& one = file_.tensor(name);
+        const io::tensor_view& two = file_.tensor(other);
         bool is_same = one.type == two.type && one.shape == two.shape;
         io::tensor_rows ours(one), theirs(two);
         for (std::uint64_t row = 0; is_same && row < one.rows(); ++row) {
             const auto a = ours.row(row), b = theirs.row(row);
             is_same = std::equal(a.begin(), a.end(), b.begin(), b.end());
         }
-        if constexpr (requires { file_.pass_over(other); }) file_.pass_over(other);
         if (is_same) return;
         augur::detail::fail(origin(), ": tie_word_embeddings is true, but the tensor ", other, " is not ", name,
                             "; whether the head is tied is not sure");
     }
 
-    /// Type and shape of a tensor, which a widened_file does not make for this.
-    decltype(auto) extent(const std::string& name) const {
-        if constexpr (requires { file_.extent(name); }) {
-            return file_.extent(name);
-        } else {
-            return file_.tensor(name);
-        }
-    }
-
-    /// Whose tensors lie in a file, and stay while others are asked for.
-    const auto& original() const {
-        if constexpr (requires { file_.original(); }) {
-            return file_.original();
-        } else {
-            return file_;
-        }
-    }
-
     /// What a tensor takes as a matrix, `rows` of it or, of 0, all. Nothing of one that is refused when it is read.
     std::uint64_t bytes_of(const std::string& name, std::size_t rows = 0) const {
-        if (file_.find(name) == nullptr || extent(name).type == io::tensor_type::i32) return 0;
-        const auto& of = extent(name);
-        const std::uint64_t count = io::element_count_of(name, of.shape);
-        return stored_bytes(storage_of(type_for(of.type, format_)),
-                            rows == 0 ? count : count / of.shape.front() * rows);
+        const auto* const of = file_.find(name);
+        if (of == nullptr || of->type == io::tensor_type::i32) return 0;
+        const std::uint64_t count = io::element_count_of(name, of->shape);
+        return stored_bytes(storage_of(type_for(of->type, format_)),
+                            rows == 0 ? count : count / of->shape.front() * rows);
     }
 
     std::uint64_t bytes_of_layers(const std::vector<std::size_t>& layers) const {

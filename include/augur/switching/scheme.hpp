@@ -16,23 +16,13 @@
 #include "augur/model/concepts.hpp"
 #include "augur/model/distinct.hpp"
 #include "augur/model/same_vocabulary.hpp"
+#include "augur/switching/concept.hpp"
 #include "augur/switching/speaker.hpp"
 #include "augur/types/error.hpp"
 #include "augur/types/guarantee.hpp"
 #include "augur/types/statistics.hpp"
 
 namespace augur::switching {
-
-/// Decides which model writes.
-/// Define: models(), how many it chooses between;
-///         next_model(current, entropy_bits), told of every token's row in turn, the model for the next token.
-/// Laws:   answers are below models(); equal policies and equal histories, equal answers.
-/// Models: switching::rolling_entropy.
-template <class P>
-concept SwitchingPolicy = std::copyable<P> && requires(P& policy, const P& seen, std::size_t current, double bits) {
-    { seen.models() } -> std::convertible_to<std::size_t>;
-    { policy.next_model(current, bits) } -> std::convertible_to<std::size_t>;
-};
 
 struct switching_options {
     std::size_t first = 0;         ///< the model that begins; 0 is the cheapest

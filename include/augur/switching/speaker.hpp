@@ -14,6 +14,7 @@
 #include "augur/detail/owned_or_borrowed.hpp"
 #include "augur/model/cached_sequence.hpp"
 #include "augur/model/concepts.hpp"
+#include "augur/switching/concept.hpp"
 #include "augur/transform/pipeline.hpp"
 #include "augur/types/error.hpp"
 #include "augur/types/prefix.hpp"
@@ -21,18 +22,6 @@
 #include "augur/types/utf8.hpp"
 
 namespace augur::switching {
-
-/// Bytes to tokens of one vocabulary and back, for text that continues other text.
-/// Define: encode(bytes), their tokens: no special ones, and no space that is not there;
-///         bytes_of(token), what it stands for: any bytes, none for a special token.
-/// Laws:   neither throws, for any bytes and any token of the model; equal arguments, equal answers. That the tokens of
-///         a text stand for that text is hoped for, and looked at: what does not come back is not read.
-/// Models: io::text_codec.
-template <class C>
-concept TextCodec = requires(const C& codec, std::string_view bytes, token t) {
-    { codec.encode(bytes) } -> std::same_as<std::vector<token>>;
-    { codec.bytes_of(t) } -> std::same_as<std::string>;
-};
 
 /// A model, the codec of its vocabulary, and the tokens after which it has nothing more to say.
 template <class HeldModel, class HeldCodec>

@@ -37,6 +37,21 @@ BOOST_AUTO_TEST_CASE(what_was_not_taken_is_named) {
     BOOST_CHECK_NO_THROW(taken.check_none_left(file));
 }
 
+BOOST_AUTO_TEST_CASE(a_tracked_file_takes_what_is_read_and_not_what_is_looked_for) {
+    gguf_writer out;
+    for (const char* name : {"a", "b", "c"}) out.tensor(name, {1}, std::vector<float>{1});
+    const temporary_directory folder;
+    const io::gguf_file file(out.write(folder / "model.gguf"));
+    const io::tracked_file tracked(file);
+    BOOST_TEST(tracked.find("a")->name == "a");
+    BOOST_TEST(tracked.find("d") == nullptr);
+    BOOST_TEST(tracked.tensor("b").name == "b");
+    BOOST_CHECK_EXCEPTION(tracked.check_all_read(), error, says({"2 tensors", ": 'a', 'c'"}));
+    tracked.pass_over("a");
+    BOOST_TEST(tracked.tensor("c").element_count() == 1u);
+    BOOST_CHECK_NO_THROW(tracked.check_all_read());
+}
+
 BOOST_AUTO_TEST_CASE(tensors_of_other_dtypes_are_left_too) {
     const temporary_directory folder;
     byte_writer image;

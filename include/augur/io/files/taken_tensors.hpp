@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <augur/io/files/quote.hpp>
+#include <augur/io/files/tensor.hpp>
 #include <augur/types/error.hpp>
 #include <cstddef>
+#include <filesystem>
 #include <functional>
 #include <set>
 #include <string>
@@ -50,6 +52,34 @@ class taken_tensors {
     static constexpr std::size_t most_named = 4;
 
     std::set<std::string, std::less<>> names_;
+};
+
+/// A file (gguf_view, safetensors_folder) that takes each tensor that is read from it. The original must outlive it.
+template <class File>
+class tracked_file {
+ public:
+    explicit tracked_file(const File& original) : original_(original) {}
+
+    const File& original() const { return original_; }
+    const std::filesystem::path& path() const { return original_.path(); }
+
+    /// Null where there is none. Only the name, type and shape of what is returned may be used: it is not taken.
+    const tensor_view* find(std::string_view name) const { return original_.find(name); }
+    const tensor_view& tensor(std::string_view name) const {
+        const tensor_view& found = original_.tensor(name);
+        taken_.take(name);
+        return found;
+    }
+
+    /// Takes a tensor that is not read, as it is of a part that nobody wants or was read elsewhere.
+    void pass_over(std::string_view name) const { taken_.take(name); }
+
+    /// Errors: those of taken_tensors::check_none_left.
+    void check_all_read() const { taken_.check_none_left(original_); }
+
+ private:
+    const File& original_;
+    mutable taken_tensors taken_;
 };
 
 }  // namespace augur::io

@@ -17,17 +17,18 @@
 #include <utility>
 #include <vector>
 
+#include "../../benchmarks/gpu/synthetic.hpp"
 #include "augur/llama/device/device_model.hpp"
-#include "augur/llama/device/synthetic.hpp"
 #include "sanitized.hpp"
 
 namespace device = augur::llama::device;
 namespace kernels = augur::backend::device;
+namespace benchmarks = augur::benchmarks;
 
-BOOST_AUTO_TEST_SUITE(llama_device_synthetic)
+BOOST_AUTO_TEST_SUITE(benchmarks_device_synthetic)
 
 using augur::token;
-using device::device_format, device::matrix_name, device::random_matrix;
+using device::device_format, benchmarks::matrix_name, benchmarks::random_matrix;
 using kernels::bfloat16, kernels::binary16, kernels::emulated_system;
 
 namespace {
@@ -36,7 +37,7 @@ constexpr std::size_t first_deep = 2;
 
 /// Odd sizes, none a multiple of a tile's.
 augur::llama::config odd_shape() {
-    auto c = device::known_shape("8b", 3);
+    auto c = benchmarks::known_shape("8b", 3);
     c.width = 37;
     c.heads = 6;
     c.key_value_heads = 3;
@@ -47,7 +48,7 @@ augur::llama::config odd_shape() {
 }
 
 augur::llama::config small_shape(bool tied) {
-    auto c = device::known_shape(tied ? "3b" : "8b", 6);
+    auto c = benchmarks::known_shape(tied ? "3b" : "8b", 6);
     c.width = 64;
     c.heads = 8;
     c.key_value_heads = 4;
@@ -58,8 +59,8 @@ augur::llama::config small_shape(bool tied) {
 }
 
 template <class Element, device_format F = device_format::elements>
-auto weights_of(const device::synthetic& of, bool backwards = false) {
-    return device::make_weights<Element, F>(emulated_system{backwards}, of);
+auto weights_of(const benchmarks::synthetic& of, bool backwards = false) {
+    return benchmarks::make_weights<Element, F>(emulated_system{backwards}, of);
 }
 
 template <class Element, device_format F = device_format::elements>
@@ -237,7 +238,7 @@ void check_quantised(bool tied, bool backwards) {
     auto c = odd_shape();
     c.tied_head = tied;
     c.feed_forward = 1100;  // more blocks in a row than a block's threads take at once
-    const device::synthetic of{c, 0x500000003, 1, 0.5f};
+    const benchmarks::synthetic of{c, 0x500000003, 1, 0.5f};
     const auto elements = weights_of<Element>(of);
     const auto w = weights_of<Element, F>(of, backwards);
     check_integers(w->head(), elements->head());
@@ -324,7 +325,7 @@ BOOST_AUTO_TEST_CASE(without_deep_layers_rows_are_those_of_the_exit) {
 }
 
 BOOST_AUTO_TEST_CASE(eighty_layers_stay_finite_in_every_format) {
-    auto c = device::known_shape("70b");
+    auto c = benchmarks::known_shape("70b");
     BOOST_TEST(c.layers == 80u);
     c.width = 32;
     c.heads = 4;
@@ -350,7 +351,7 @@ BOOST_AUTO_TEST_CASE(eighty_layers_stay_finite_in_every_format) {
 
 /// Heads of 128 numbers, as of every Llama 3, and products deeper than one turn of a block.
 BOOST_AUTO_TEST_CASE(sixty_four_rows_at_once_are_those_one_by_one_in_a_real_models_proportions) {
-    auto c = device::known_shape("8b", 1);
+    auto c = benchmarks::known_shape("8b", 1);
     c.width = 256;
     c.heads = 4;
     c.key_value_heads = 1;
@@ -403,7 +404,7 @@ BOOST_AUTO_TEST_CASE(shapes_are_those_of_smollm2_and_llama_3) {
                             {"3b", 28, 3072, 24, 8, 128, 8192, 128256, 5e5, true},
                             {"8b", 32, 4096, 32, 8, 128, 14336, 128256, 5e5, false},
                             {"70b", 80, 8192, 64, 8, 128, 28672, 128256, 5e5, false}}) {
-        const auto c = device::known_shape(of.name);
+        const auto c = benchmarks::known_shape(of.name);
         augur::llama::validate(c, of.name);
         BOOST_TEST(c.layers == of.layers);
         BOOST_TEST(c.width == of.width);
@@ -417,12 +418,12 @@ BOOST_AUTO_TEST_CASE(shapes_are_those_of_smollm2_and_llama_3) {
         BOOST_TEST(c.rotary_base == of.rotary_base);
         BOOST_TEST(c.tied_head == of.tied);
     }
-    BOOST_TEST(device::known_shape("70b", 2).layers == 2u);
+    BOOST_TEST(benchmarks::known_shape("70b", 2).layers == 2u);
 }
 
 BOOST_AUTO_TEST_CASE(what_cannot_be_is_refused) {
-    refuses([] { device::known_shape("7b"); }, "there is no shape 7b; there are 135m, 1b, 3b, 8b and 70b");
-    refuses([] { device::known_shape("8b", 33); }, "the shape 8b has 32 layers, not 33");
+    refuses([] { benchmarks::known_shape("7b"); }, "there is no shape 7b; there are 135m, 1b, 3b, 8b and 70b");
+    refuses([] { benchmarks::known_shape("8b", 33); }, "the shape 8b has 32 layers, not 33");
     auto c = odd_shape();
     refuses([&] { weights_of<bfloat16>({c, 1, 4}); }, "deep layers begin after 4 layers, but the shape has 3");
     for (const float scale : {-1.0f, INFINITY, std::numeric_limits<float>::quiet_NaN()}) {

@@ -1,4 +1,4 @@
-#include "augur/llama/synthetic.hpp"
+#include "../../examples/augur/synthetic.hpp"
 
 #include <augur/llama/draft_heads.hpp>
 #include <augur/llama/eagle_model.hpp>
@@ -12,14 +12,14 @@
 using namespace augur;
 using backend::host::storage;
 
-BOOST_AUTO_TEST_SUITE(llama_synthetic)
+BOOST_AUTO_TEST_SUITE(program_synthetic)
 
-const llama::shape small{256, 512, 4, 2, 64, 5};
+const program::llama_shape small{256, 512, 4, 2, 64, 5};
 
 BOOST_AUTO_TEST_CASE(passes_over_every_format_make_numbers) {
     for (const storage format : backend::host::all_storages) {
-        const auto c = llama::synthetic_config(small, 300, 64);
-        const llama::host_model model(c, llama::synthetic_weights(c, format).model(2), {.threads = 1});
+        const auto c = program::synthetic_config(small, 300, 64);
+        const llama::host_model model(c, program::synthetic_weights(c, format).model(2), {.threads = 1});
         BOOST_TEST((model.parameters().output().format() == format));
         auto sequence = model.make_sequence();
         const token text[] = {1, 299, 17};
@@ -36,9 +36,9 @@ BOOST_AUTO_TEST_CASE(passes_over_every_format_make_numbers) {
 }
 
 BOOST_AUTO_TEST_CASE(layers_repeat_those_that_are_different) {
-    const auto c = llama::synthetic_config(small, 300, 64);
+    const auto c = program::synthetic_config(small, 300, 64);
     const auto layers_in = [&](std::size_t distinct) {
-        const auto weights = llama::synthetic_weights(c, storage::q8_0).model(distinct);
+        const auto weights = program::synthetic_weights(c, storage::q8_0).model(distinct);
         BOOST_TEST(weights.layers.size() == 5u);
         for (std::size_t i = distinct; distinct > 0 && i < 5; ++i)
             BOOST_TEST(weights.layers[i] == weights.layers[i - distinct]);
@@ -50,18 +50,18 @@ BOOST_AUTO_TEST_CASE(layers_repeat_those_that_are_different) {
 }
 
 BOOST_AUTO_TEST_CASE(bytes_are_about_those_that_weights_take) {
-    const auto c = llama::synthetic_config(small, 304, 64);
+    const auto c = program::synthetic_config(small, 304, 64);
     for (const storage format : backend::host::all_storages) {
-        const auto weights = llama::synthetic_weights(c, format).model(1);
+        const auto weights = program::synthetic_weights(c, format).model(1);
         const auto layer = static_cast<double>(weights.layers[0]->memory_bytes());
-        BOOST_TEST(static_cast<double>(llama::stored_bytes(format, llama::layer_parameters(c))) == layer,
+        BOOST_TEST(static_cast<double>(llama::stored_bytes(format, program::layer_parameters(c))) == layer,
                    boost::test_tools::tolerance(0.1));
     }
 }
 
 BOOST_AUTO_TEST_CASE(who_drafts_shares_the_embedding_and_nothing_else) {
-    auto c = llama::synthetic_config(small, 300, 64);
-    llama::synthetic_weights make(c, storage::bf16);
+    auto c = program::synthetic_config(small, 300, 64);
+    program::synthetic_weights make(c, storage::bf16);
     const llama::host_model target(c, make.model(5), {.threads = 1});
     auto few = c;
     few.layers = 2;
@@ -89,10 +89,10 @@ BOOST_AUTO_TEST_CASE(who_drafts_shares_the_embedding_and_nothing_else) {
 }
 
 BOOST_AUTO_TEST_CASE(equal_seeds_equal_weights) {
-    const auto c = llama::synthetic_config(small, 300, 64);
+    const auto c = program::synthetic_config(small, 300, 64);
     const auto row_of = [&](std::uint32_t seed) {
         std::vector<float> row(256);
-        llama::synthetic_weights(c, storage::q4_k, seed).matrix(3, 256).unpack_row(2, row);
+        program::synthetic_weights(c, storage::q4_k, seed).matrix(3, 256).unpack_row(2, row);
         return row;
     };
     BOOST_TEST(row_of(1) == row_of(1), boost::test_tools::per_element());
@@ -100,9 +100,9 @@ BOOST_AUTO_TEST_CASE(equal_seeds_equal_weights) {
 }
 
 BOOST_AUTO_TEST_CASE(what_cannot_be_packed_is_refused) {
-    const auto c = llama::synthetic_config({96, 128, 3, 3, 32, 1}, 300, 64);
-    BOOST_CHECK_THROW(llama::synthetic_weights(c, storage::q4_k).model(1), error);
-    BOOST_CHECK_THROW(llama::synthetic_config({96, 128, 3, 2, 32, 1}, 300, 64), error);
+    const auto c = program::synthetic_config({96, 128, 3, 3, 32, 1}, 300, 64);
+    BOOST_CHECK_THROW(program::synthetic_weights(c, storage::q4_k).model(1), error);
+    BOOST_CHECK_THROW(program::synthetic_config({96, 128, 3, 2, 32, 1}, 300, 64), error);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

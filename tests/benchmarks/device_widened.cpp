@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <augur/llama/host_model.hpp>
-#include <augur/llama/shape.hpp>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <cstddef>
@@ -8,15 +7,15 @@
 #include <string>
 #include <vector>
 
+#include "../../benchmarks/gpu/widened.hpp"
 #include "augur/llama/device/device_model.hpp"
-#include "augur/llama/device/widened.hpp"
 #include "augur/types/error.hpp"
 #include "llama/small_llama.hpp"
 
 namespace device = augur::llama::device;
 namespace kernels = augur::backend::device;
 
-BOOST_AUTO_TEST_SUITE(llama_device_widened)
+BOOST_AUTO_TEST_SUITE(benchmarks_device_widened)
 
 using namespace augur;
 using device::device_format;
@@ -25,9 +24,9 @@ using kernels::bfloat16, kernels::binary16, kernels::emulated_system;
 namespace {
 
 /// Added heads in groups and as groups, and added layers; no multiples of tiles.
-const llama::shape same_heads{150, 250, 24, 4, 8, 4};
+const program::llama_shape same_heads{150, 250, 24, 4, 8, 4};
 /// Heads three times as large, too.
-const llama::shape larger_heads{192, 128, 10, 2, 24, 2};
+const program::llama_shape larger_heads{192, 128, 10, 2, 24, 2};
 
 llama::host_model loaded(const testing::small_llama& file) {
     const testing::temporary_directory folder;
@@ -38,10 +37,11 @@ template <class Element, device_format F>
 using model_type = device::device_model<Element, emulated_system, F>;
 
 template <class Element, device_format F = device_format::elements>
-model_type<Element, F> widened(const llama::host_model& narrow, const llama::shape& to, bool backwards = false) {
+model_type<Element, F> widened(const llama::host_model& narrow, const program::llama_shape& to,
+                               bool backwards = false) {
     const emulated_system on{backwards};
-    const llama::config wide = device::widened_config(narrow.configuration(), to);
-    return {on, wide, device::make_widened<Element, F>(on, narrow.configuration(), narrow.parameters(), to, 7)};
+    const llama::config wide = benchmarks::widened_config(narrow.configuration(), to);
+    return {on, wide, benchmarks::make_widened<Element, F>(on, narrow.configuration(), narrow.parameters(), to, 7)};
 }
 
 std::vector<float> all_of(const scores& rows) {
@@ -60,7 +60,7 @@ std::vector<float> logits_of(const auto& model) {
 }
 
 template <class Element, device_format F = device_format::elements>
-void check_logits(const llama::host_model& narrow, const llama::shape& to, double tolerance) {
+void check_logits(const llama::host_model& narrow, const program::llama_shape& to, double tolerance) {
     const auto expected = logits_of(model_type<Element, F>({}, narrow));
     const auto got = logits_of(widened<Element, F>(narrow, to));
     BOOST_TEST_REQUIRE(got.size() == expected.size());
@@ -116,7 +116,7 @@ BOOST_AUTO_TEST_CASE(states_end_in_zeros_and_noise_is_there) {
 
 BOOST_AUTO_TEST_CASE(what_cannot_be_widened_is_refused) {
     const auto narrow = loaded(testing::small_llama());
-    BOOST_CHECK_EXCEPTION(device::widened_config(narrow.configuration(), {32, 250, 24, 4, 8, 4}), augur::error,
+    BOOST_CHECK_EXCEPTION(benchmarks::widened_config(narrow.configuration(), {32, 250, 24, 4, 8, 4}), augur::error,
                           [](const augur::error& e) {
                               return std::string(e.what()).find("cannot be widened to 32 x 250") != std::string::npos;
                           });

@@ -2,6 +2,17 @@
 // Random weights of a shape, for measuring the passes of a model that is not at hand. See docs/tune/advise.md.
 
 #include <algorithm>
+#include <augur/backend/host/packed_matrix.hpp>
+#include <augur/backend/host/storage.hpp>
+#include <augur/detail/half.hpp>
+#include <augur/io/files/quantize.hpp>
+#include <augur/io/files/tensor.hpp>
+#include <augur/llama/config.hpp>
+#include <augur/llama/memory.hpp>
+#include <augur/llama/published_heads.hpp>
+#include <augur/llama/weight_format.hpp>
+#include <augur/llama/weights.hpp>
+#include <augur/types/error.hpp>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -12,34 +23,23 @@
 #include <utility>
 #include <vector>
 
-#include "augur/backend/host/packed_matrix.hpp"
-#include "augur/backend/host/storage.hpp"
-#include "augur/detail/half.hpp"
-#include "augur/io/files/quantize.hpp"
-#include "augur/io/files/tensor.hpp"
-#include "augur/llama/config.hpp"
-#include "augur/llama/memory.hpp"
-#include "augur/llama/published_heads.hpp"
-#include "augur/llama/shape.hpp"
-#include "augur/llama/weight_format.hpp"
-#include "augur/llama/weights.hpp"
-#include "augur/types/error.hpp"
+#include "llama_shape.hpp"
 
-namespace augur::llama {
+namespace augur::program {
 
 /// A configuration of a shape for synthetic weights.
-inline config synthetic_config(const shape& of, std::size_t vocabulary, std::size_t context) {
-    config c = of.sized({});
+inline llama::config synthetic_config(const llama_shape& of, std::size_t vocabulary, std::size_t context) {
+    llama::config c = of.sized({});
     c.vocabulary = vocabulary;
     c.context = context;
     c.rotary_size = c.head_size;
     c.tied_head = true;
-    validate(c, "the shape");
+    llama::validate(c, "the shape");
     return c;
 }
 
 /// Numbers of a layer's matrices.
-inline std::uint64_t layer_parameters(const config& c) {
+inline std::uint64_t layer_parameters(const llama::config& c) {
     const std::uint64_t width = c.width, heads = c.heads, keys = c.key_value_heads, size = c.head_size;
     return width * size * (2 * heads + 2 * keys) + 3 * width * std::uint64_t{c.feed_forward};
 }
@@ -48,42 +48,43 @@ inline std::uint64_t layer_parameters(const config& c) {
 /// Equal seeds, equal weights.
 class synthetic_weights {
  public:
-    synthetic_weights(config c, backend::host::storage format, std::uint32_t seed = 1)
+    synthetic_weights(llama::config c, backend::host::storage format, std::uint32_t seed = 1)
         : config_(std::move(c)), format_(format), random_(seed) {}
 
     /// A model of which as many layers are different as `distinct` says, and the others are these again: a pass runs
     /// through all, in the memory of some. There must be more of them than near caches hold.
-    weights model(std::size_t distinct) {
-        weights out = beside(matrix(config_.vocabulary, config_.width));
-        std::vector<std::shared_ptr<const layer_weights>> different;
+    llama::weights model(std::size_t distinct) {
+        llama::weights out = beside(matrix(config_.vocabulary, config_.width));
+        std::vector<std::shared_ptr<const llama::layer_weights>> different;
         for (std::size_t i = 0; i < std::clamp<std::size_t>(distinct, 1, config_.layers); ++i) {
-            different.push_back(std::make_shared<const layer_weights>(layer()));
+            different.push_back(std::make_shared<const llama::layer_weights>(layer()));
         }
         for (std::size_t i = 0; i < config_.layers; ++i) out.layers.push_back(different[i % different.size()]);
         return out;
     }
 
     /// A model of so many layers of its own with the target's embedding and a head of so many tokens.
-    weights draft(const weights& target, std::size_t layers, std::size_t head_tokens) {
-        weights out = beside(target.embedding);
+    llama::weights draft(const llama::weights& target, std::size_t layers, std::size_t head_tokens) {
+        llama::weights out = beside(target.embedding);
         out.embedding_is_lent = true;
         out.head_tokens.resize(std::min(head_tokens, config_.vocabulary));
         std::iota(out.head_tokens.begin(), out.head_tokens.end(), 0);
         out.head = matrix(out.head_tokens.size(), config_.width);
-        for (std::size_t i = 0; i < layers; ++i) out.layers.push_back(std::make_shared<const layer_weights>(layer()));
+        for (std::size_t i = 0; i < layers; ++i)
+            out.layers.push_back(std::make_shared<const llama::layer_weights>(layer()));
         return out;
     }
 
     /// The same of one layer that reads hidden states, too.
-    weights eagle(const weights& target, std::size_t head_tokens) {
-        weights out = draft(target, 1, head_tokens);
+    llama::weights eagle(const llama::weights& target, std::size_t head_tokens) {
+        llama::weights out = draft(target, 1, head_tokens);
         out.fusion = {matrix(config_.width, 2 * config_.width), ones(), ones()};
         return out;
     }
 
     /// Heads that read the hidden state, and if they see tokens those before their own.
-    std::vector<head_weights> heads(std::size_t count, bool see_tokens) {
-        std::vector<head_weights> out(count);
+    std::vector<llama::head_weights> heads(std::size_t count, bool see_tokens) {
+        std::vector<llama::head_weights> out(count);
         for (std::size_t i = 0; i < count; ++i) {
             out[i].blocks.push_back(
                 {matrix(config_.width, (see_tokens ? i + 2 : 1) * config_.width), std::vector<float>(config_.width)});
@@ -92,7 +93,7 @@ class synthetic_weights {
     }
 
     backend::host::packed_matrix matrix(std::size_t rows, std::size_t depth) {
-        check_weights("a synthetic matrix", stored_bytes(format_, std::uint64_t{rows} * depth));
+        llama::check_weights("a synthetic matrix", llama::stored_bytes(format_, std::uint64_t{rows} * depth));
         backend::host::packed_matrix out(format_, rows, depth);
         std::vector<std::vector<std::byte>> different;
         for (int i = 0; i < 4; ++i) different.push_back(row(depth));
@@ -101,21 +102,21 @@ class synthetic_weights {
     }
 
  private:
-    weights beside(backend::host::packed_matrix embedding) {
+    llama::weights beside(backend::host::packed_matrix embedding) {
         return beside(std::make_shared<const backend::host::packed_matrix>(std::move(embedding)));
     }
-    weights beside(std::shared_ptr<const backend::host::packed_matrix> embedding) const {
-        weights out;
+    llama::weights beside(std::shared_ptr<const backend::host::packed_matrix> embedding) const {
+        llama::weights out;
         out.embedding = std::move(embedding);
         out.final_norm = ones();
         return out;
     }
     std::vector<float> ones() const { return std::vector<float>(config_.width, 1.0f); }
 
-    layer_weights layer() {
+    llama::layer_weights layer() {
         const std::size_t queries = config_.heads * config_.head_size,
                           keys = config_.key_value_heads * config_.head_size;
-        layer_weights out;
+        llama::layer_weights out;
         out.attention_norm = out.feed_forward_norm = ones();
         out.query = matrix(queries, config_.width);
         out.key = matrix(keys, config_.width);
@@ -132,8 +133,8 @@ class synthetic_weights {
         using backend::host::storage;
         const auto layout = backend::host::layout_of(format_);
         if (depth % layout.file_depth != 0) {
-            augur::detail::fail(layout.name, " packs blocks of ", layout.file_depth, ", which a row of ", depth,
-                                " is no multiple of");
+            detail::fail(layout.name, " packs blocks of ", layout.file_depth, ", which a row of ", depth,
+                         " is no multiple of");
         }
         std::vector<std::byte> bytes(depth / layout.file_depth * layout.file_bytes);
         if (format_ == storage::q4_k || format_ == storage::q6_k) {
@@ -154,7 +155,7 @@ class synthetic_weights {
     void fill_blocks(std::span<std::byte> bytes, const backend::host::storage_layout& layout, float size) {
         const bool is_q4 = format_ == backend::host::storage::q4_k;
         const auto put = [&](std::size_t at, float value) {
-            io::store_u16(reinterpret_cast<std::uint8_t*>(&bytes[at]), augur::detail::float_to_half(value));
+            io::store_u16(reinterpret_cast<std::uint8_t*>(&bytes[at]), detail::float_to_half(value));
         };
         for (std::byte& each : bytes) each = static_cast<std::byte>(random_() & 0xffu);
         for (std::size_t at = 0; at < bytes.size(); at += layout.file_bytes) {
@@ -163,9 +164,9 @@ class synthetic_weights {
         }
     }
 
-    config config_;
+    llama::config config_;
     backend::host::storage format_;
     std::mt19937 random_;
 };
 
-}  // namespace augur::llama
+}  // namespace augur::program

@@ -1,4 +1,4 @@
-#include "augur/train/widened.hpp"
+#include "../../examples/augur/widened_adapter.hpp"
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
@@ -11,9 +11,10 @@
 #include "train/gradients.hpp"
 #include "train/refuses.hpp"
 
-BOOST_AUTO_TEST_SUITE(train_widened)
+BOOST_AUTO_TEST_SUITE(program_widened_adapter)
 using namespace augur;
 using namespace augur::train;
+using program::widened, program::widened_adapter;
 using testing::refuses;
 using testing::some_numbers;
 
@@ -29,7 +30,7 @@ dense_weight_matrix<double> base_of(std::size_t width) {
     all.leftCols(narrow) = first;
     return {std::vector<double>(all.data(), all.data() + all.size()), classes, width};
 }
-/// As llama::widening makes it of the model's norm.
+/// As program::widening makes it of the model's norm.
 std::vector<float> norm_of(std::size_t width) {
     std::vector<float> norm(width);
     const double scale = std::sqrt(static_cast<double>(narrow) / static_cast<double>(width));

@@ -1,6 +1,5 @@
 #pragma once
-// A Llama widened to a larger shape, made in device memory from the small model's weights. See
-// docs/llama/device_widened.md.
+// A Llama widened to a larger shape, made in device memory from the small model's weights. See docs/llama/widened.md.
 
 #include <algorithm>
 #include <array>
@@ -12,19 +11,22 @@
 #include <utility>
 #include <vector>
 
+#include "../../examples/augur/llama_shape.hpp"
+#include "../../examples/augur/widening.hpp"
 #include "augur/backend/device/system.hpp"
 #include "augur/backend/device/tiles.hpp"
 #include "augur/backend/host/packed_matrix.hpp"
 #include "augur/detail/host_device.hpp"
 #include "augur/llama/config.hpp"
-#include "augur/llama/device/synthetic.hpp"
 #include "augur/llama/device/weights.hpp"
-#include "augur/llama/shape.hpp"
 #include "augur/llama/weights.hpp"
-#include "augur/llama/widening.hpp"
 #include "augur/types/error.hpp"
+#include "synthetic.hpp"
 
-namespace augur::llama::device {
+namespace augur::benchmarks {
+
+using llama::layer_weights, llama::weights;
+using program::axis, program::llama_shape, program::widening;
 
 /// A matrix of a widened Llama: the small one's numbers in the rows and columns that have some, zeros or noise in the
 /// others.
@@ -67,7 +69,7 @@ class widened_weights {
     }
 
     std::shared_ptr<const weights_on_device<Element, S, F>> make() {
-        const config& c = by_.wide();
+        const llama::config& c = by_.wide();
         std::vector<layer_on_device<Element, S, F>> layers(c.layers);
         for (std::size_t i = 0; i < c.layers; ++i) layers[i] = layer(i);
         const auto all = identity(c.vocabulary);
@@ -93,7 +95,7 @@ class widened_weights {
     using scaled = std::pair<const matrix*, float>;
 
     layer_on_device<Element, S, F> layer(std::size_t index) {
-        const config &c = by_.wide(), &n = by_.narrow();
+        const llama::config &c = by_.wide(), &n = by_.narrow();
         const bool is_added = index >= n.layers;
         const layer_weights& own = *from_.layers[is_added ? 0 : index];
         const auto in = [&](axis of, std::size_t narrow) { return map(by_.sources(of, narrow)); };
@@ -200,19 +202,19 @@ class widened_weights {
 };
 
 /// The configuration of a loaded Llama in this shape. Throws augur::error where the shape has no room for it.
-inline config widened_config(const config& narrow, const shape& to) {
-    return widening(narrow, to, false).wide();
+inline llama::config widened_config(const llama::config& narrow, const llama_shape& to) {
+    return widening(narrow, to).wide();
 }
 
 /// Its weights, made where they lie: what is uploaded is the small one's numbers and norms. The same text at the cost
-/// of that shape, as widened_file gives it; the noise is another, random_matrix's from the seed. Refused: heads of some
-/// tokens only, fused inputs.
+/// of that shape, as program::widened_tensors gives it; the noise is another, random_matrix's from the seed. Refused:
+/// heads of some tokens only, fused inputs.
 template <class Element, device_format F = device_format::elements, kernels::System S>
-std::shared_ptr<const weights_on_device<Element, S, F>> make_widened(const S& on, const config& narrow,
-                                                                     const weights& from, const shape& to,
+std::shared_ptr<const weights_on_device<Element, S, F>> make_widened(const S& on, const llama::config& narrow,
+                                                                     const weights& from, const llama_shape& to,
                                                                      std::uint64_t seed = 0) {
-    const widening by(narrow, to, false);
+    const widening by(narrow, to);
     return widened_weights<Element, F, S>(on, by, from, seed).make();
 }
 
-}  // namespace augur::llama::device
+}  // namespace augur::benchmarks

@@ -1,32 +1,30 @@
 #pragma once
-// Presents a file of tensors as a larger model's. See docs/llama/widened.md.
+// The tensors of a GGUF file as a larger model has them. See docs/llama/widened.md.
 
 #include <algorithm>
+#include <augur/io/files/dequantize.hpp>
+#include <augur/io/files/gguf.hpp>
+#include <augur/io/files/quantize.hpp>
+#include <augur/io/files/tensor.hpp>
+#include <augur/io/files/tensor_rows.hpp>
+#include <augur/llama/weight_format.hpp>
+#include <augur/llama/weights.hpp>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <map>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "augur/io/files/dequantize.hpp"
-#include "augur/io/files/quantize.hpp"
-#include "augur/io/files/taken_tensors.hpp"
-#include "augur/io/files/tensor.hpp"
-#include "augur/io/files/tensor_rows.hpp"
-#include "augur/llama/weights.hpp"
-#include "augur/llama/widening.hpp"
-#include "augur/types/error.hpp"
+#include "widening.hpp"
 
-namespace augur::llama {
+namespace augur::program {
 
 /// What the tensor of this name is in a Llama's file, or in that of a draft bundle's draft checkpoint; of others, which
 /// stay as they are, all fixed.
-inline tensor_role role_of(std::string_view name, const tensor_names& names) {
+inline tensor_role role_of(std::string_view name, const llama::tensor_names& names) {
     const std::pair<std::string_view, tensor_role> whole[] = {
         {names.embedding, {axis::fixed, axis::width, false, true}},
         {names.head, {axis::fixed, axis::width}},
@@ -74,8 +72,6 @@ inline tensor_role role_of(std::string_view name, const tensor_names& names) {
     return {};
 }
 
-namespace detail {
-
 /// Puts rows of a tensor among what fills a wide row. Blocks that hold the same numbers in both are copied: rounded
 /// again, they may be others (a block's largest number need not be what its scale was made for).
 class row_widener {
@@ -116,25 +112,12 @@ class row_widener {
     std::vector<std::pair<std::size_t, std::size_t>> blocks_;  ///< that are copied: narrow, wide
 };
 
-}  // namespace detail
-
-/// Stands for `File` (gguf_file, safetensors_folder) where weights are read: each tensor is made when it is asked for,
-/// in the type that `format` gives the original's, and valid until the next. Without a widening all tensors are the
-/// original's. It notes which of the original's were read, to refuse a file of which some were not. The original must
-/// outlive it. Cost: O(numbers of the wide tensor), and their memory.
-template <class File>
-class widened_file {
+/// Each tensor is made when it is asked for, in the type that `format` gives the original's, and is valid until the
+/// next is. Both must outlive it. Cost: O(numbers of the wide tensor), and their memory.
+class widened_tensors {
  public:
-    widened_file(const File& original, const widening* by, tensor_names names, weight_format format)
-        : original_(original), by_(by), names_(std::move(names)), format_(format) {}
-
-    const File& original() const { return original_; }
-    const std::filesystem::path& path() const { return original_.path(); }
-
-    /// Null where neither the original has it, nor an added layer. Only the name of what is returned may be used.
-    const io::tensor_view* find(std::string_view name) const {
-        return original_.find(by_ == nullptr ? name : std::string_view(template_of(name)));
-    }
+    widened_tensors(const io::gguf_view& original, const widening& by, llama::weight_format format)
+        : original_(original), by_(by), format_(format) {}
 
     /// Type and shape of a tensor, which is not made.
     struct tensor_extent {
@@ -142,31 +125,23 @@ class widened_file {
         std::vector<std::uint64_t> shape;
     };
     tensor_extent extent(std::string_view name) const {
-        const io::tensor_view& from = original_.tensor(by_ == nullptr ? name : std::string_view(template_of(name)));
+        const io::tensor_view& from = original_.tensor(template_of(name));
         const tensor_role role = role_of(name, names_);
-        if (by_ == nullptr || is_fixed(role)) return {from.type, from.shape};
-        const std::size_t columns = by_->size(from.shape.size() == 1 ? role.rows : role.columns, from.columns());
+        if (is_fixed(role)) return {from.type, from.shape};
+        const std::size_t columns = by_.size(from.shape.size() == 1 ? role.rows : role.columns, from.columns());
         if (from.shape.size() == 1) return {io::tensor_type::f32, {columns}};
-        return {storable(type_for(from.type, format_), columns), {by_->size(role.rows, from.rows()), columns}};
+        return {storable(llama::type_for(from.type, format_), columns), {by_.size(role.rows, from.rows()), columns}};
     }
 
-    const io::tensor_view& tensor(std::string_view name) const {
-        const std::string source = by_ == nullptr ? std::string(name) : template_of(name);
+    const io::tensor_view& tensor(std::string_view name) {
+        const std::string source = template_of(name);
         const io::tensor_view& narrow = original_.tensor(source);
-        taken_.take(source);
-        if (by_ == nullptr) return narrow;
         const tensor_role role = role_of(name, names_);
         if (is_fixed(role)) return narrow;
         make(narrow, role, extent(name), source != name);
-        made_.name = name;
-        return made_;
+        wide_tensor_.name = name;
+        return wide_tensor_;
     }
-
-    /// Notes a tensor that is not read, as it is of a part that nobody wants or was read elsewhere.
-    void pass_over(std::string_view name) const { taken_.take(name); }
-
-    /// Errors: tensors of the original that were neither read nor passed over (io::taken_tensors).
-    void check_all_read() const { taken_.check_none_left(original_); }
 
  private:
     static bool is_fixed(const tensor_role& role) { return role.rows == axis::fixed && role.columns == axis::fixed; }
@@ -179,7 +154,7 @@ class widened_file {
             const std::string number(name.substr(prefix.size(), dot - prefix.size()));
             const bool is_number = !number.empty() && number.size() < 6 &&
                                    number.find_first_not_of("0123456789") == number.npos && dot != name.npos;
-            if (is_number && std::stoul(number) >= by_->narrow().layers && std::stoul(number) < by_->wide().layers) {
+            if (is_number && std::stoul(number) >= by_.narrow().layers && std::stoul(number) < by_.wide().layers) {
                 return prefix + "0" + std::string(name.substr(dot));
             }
         }
@@ -195,21 +170,21 @@ class widened_file {
         }
     }
 
-    void make(const io::tensor_view& narrow, const tensor_role& role, const tensor_extent& of, bool is_added) const {
+    void make(const io::tensor_view& narrow, const tensor_role& role, const tensor_extent& of, bool is_added) {
         const bool is_vector = narrow.shape.size() == 1;
         const std::size_t narrow_rows = is_vector ? 1 : static_cast<std::size_t>(narrow.rows());
-        const auto rows = is_vector ? std::vector<std::size_t>{0} : by_->sources(role.rows, narrow_rows);
-        const auto columns = by_->sources(is_vector ? role.rows : role.columns, narrow.columns());
-        made_.type = of.type;
-        made_.shape = of.shape;
-        const std::size_t row_bytes =
-            columns.size() / io::block_size(made_.type) * static_cast<std::size_t>(io::block_bytes(made_.type));
+        const auto rows = is_vector ? std::vector<std::size_t>{0} : by_.sources(role.rows, narrow_rows);
+        const auto columns = by_.sources(is_vector ? role.rows : role.columns, narrow.columns());
+        wide_tensor_.type = of.type;
+        wide_tensor_.shape = of.shape;
+        const std::size_t row_bytes = columns.size() / io::block_size(wide_tensor_.type) *
+                                      static_cast<std::size_t>(io::block_bytes(wide_tensor_.type));
         bytes_.resize(rows.size() * row_bytes);
-        made_.bytes = bytes_;
+        wide_tensor_.bytes = bytes_;
         const bool zeros = role.writes_residual || is_vector;
         std::map<std::size_t, std::size_t> fillers;  // rows made already, by what fills them
         std::vector<float> wide(columns.size());
-        detail::row_widener widener(narrow, made_.type, columns, by_->scale(role));
+        row_widener widener(narrow, wide_tensor_.type, columns, by_.scale(role));
         for (std::size_t row = 0; row < rows.size(); ++row) {
             const auto out = std::span(bytes_).subspan(row * row_bytes, row_bytes);
             const bool is_filler = rows[row] >= widening::zero || (is_added && !is_vector);
@@ -228,7 +203,7 @@ class widened_file {
                 fill_with_noise(wide, row);
             }
             if (is_filler) {
-                io::quantize(made_.type, wide, out);
+                io::quantize(wide_tensor_.type, wide, out);
             } else {
                 widener.put(rows[row], wide, out);
             }
@@ -246,13 +221,12 @@ class widened_file {
 
     static constexpr std::size_t noise_rows = 61;
 
-    const File& original_;
-    const widening* by_;
-    tensor_names names_;
-    weight_format format_;
-    mutable io::taken_tensors taken_;
-    mutable io::tensor_view made_;
-    mutable std::vector<std::byte> bytes_;
+    const io::gguf_view& original_;
+    const widening& by_;
+    llama::tensor_names names_ = llama::gguf_names();
+    llama::weight_format format_;
+    io::tensor_view wide_tensor_;
+    std::vector<std::byte> bytes_;
 };
 
-}  // namespace augur::llama
+}  // namespace augur::program

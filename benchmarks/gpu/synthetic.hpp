@@ -1,6 +1,5 @@
 #pragma once
-// Random weights in the shape of known models, made on the device, for benchmarks without a file. See
-// docs/llama/device_synthetic.md.
+// Random weights in the shape of known models, made on the device, for benchmarks without a file.
 
 #include <algorithm>
 #include <array>
@@ -26,12 +25,15 @@
 #include "augur/random/philox.hpp"
 #include "augur/types/error.hpp"
 
-namespace augur::llama::device {
+namespace augur::benchmarks {
+
+namespace kernels = backend::device;
+using llama::device::device_format, llama::device::layer_on_device, llama::device::weights_on_device;
 
 /// The shape of SmolLM2's "135m", of Llama 3.2's "1b" and "3b", or of Llama 3.1's "8b" and "70b", with a context of
 /// 8192 tokens and without the stretching of long wavelengths; `layers` of it, 0 for all. Refused: other names, more
 /// layers.
-inline config known_shape(std::string_view name, std::size_t layers = 0) {
+inline llama::config known_shape(std::string_view name, std::size_t layers = 0) {
     struct shape {
         std::string_view name;
         std::size_t layers, width, heads, key_value_heads, head_size, feed_forward, vocabulary;
@@ -50,7 +52,7 @@ inline config known_shape(std::string_view name, std::size_t layers = 0) {
     if (layers > found->layers) {
         augur::detail::fail("the shape ", name, " has ", found->layers, " layers, not ", layers);
     }
-    config c;
+    llama::config c;
     c.layers = layers == 0 ? found->layers : layers;
     c.width = found->width;
     c.heads = found->heads;
@@ -215,7 +217,7 @@ fill_quantised_tiles<Element, Bits, Source> filler(const Source& from,
 /// What random weights are made from. With `depth_scale` 0 the model's text is that of its first `first_deep` layers;
 /// with 1 it is an ordinary random model, whose text these do not foretell.
 struct synthetic {
-    config shape;
+    llama::config shape;
     std::uint64_t seed = 0;
     std::size_t first_deep = 0;  ///< the layer from which on `depth_scale` counts
     float depth_scale = 1;       ///< of what a deep layer adds to the state; at least 0
@@ -241,7 +243,7 @@ inline void validate(const synthetic& of) {
 template <class Element, device_format F = device_format::elements, kernels::System S>
 std::shared_ptr<const weights_on_device<Element, S, F>> make_weights(const S& on, const synthetic& of) {
     validate(of);
-    const config& c = of.shape;
+    const llama::config& c = of.shape;
     const auto make = [&]<class Matrix>(Matrix& matrix, matrix_name name, std::size_t layer, std::size_t rows,
                                         std::size_t depth, float gain) {
         matrix = Matrix(on, rows, depth);
@@ -270,4 +272,4 @@ std::shared_ptr<const weights_on_device<Element, S, F>> make_weights(const S& on
                                                                     std::move(layers), norm());
 }
 
-}  // namespace augur::llama::device
+}  // namespace augur::benchmarks

@@ -3,6 +3,8 @@
 // docs/llama/widened.md.
 
 #include <algorithm>
+#include <augur/llama/config.hpp>
+#include <augur/types/error.hpp>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -11,11 +13,9 @@
 #include <utility>
 #include <vector>
 
-#include "augur/llama/config.hpp"
-#include "augur/llama/shape.hpp"
-#include "augur/types/error.hpp"
+#include "llama_shape.hpp"
 
-namespace augur::llama {
+namespace augur::program {
 
 /// What a dimension of a tensor counts. `fixed` stays as it is: tokens, ranks. `attended`: values, for each head of
 /// queries.
@@ -37,19 +37,16 @@ struct tensor_role {
 ///   width;
 /// - whole heads are added, each group keeps its query heads first, so that a query meets the keys that it met;
 /// - where heads grow r times, rotary pair i becomes pair r i, which turns as fast; queries are scaled by sqrt(r);
-///   added
-///   components of keys are zero;
+///   added components of keys are zero;
 /// - layers are added whose outputs are zero.
-/// All else is noise of the size of weights, so that nothing is free. Queries, keys and values are read from names in
-/// GGUF's or Hugging Face's order of rotary pairs.
+/// All else is noise of the size of weights, so that nothing is free. Rotary pairs lie beside each other, as in GGUF.
 class widening {
  public:
     static constexpr std::size_t noise = std::numeric_limits<std::size_t>::max();
     static constexpr std::size_t zero = noise - 1;
 
     /// Throws augur::error, with both shapes, unless `to` has room for each of these.
-    widening(config narrow, const shape& to, bool halves)
-        : narrow_(std::move(narrow)), wide_(to.sized(narrow_)), halves_(halves) {
+    widening(llama::config narrow, const llama_shape& to) : narrow_(std::move(narrow)), wide_(to.sized(narrow_)) {
         check();
         wide_.norm_epsilon = narrow_.norm_epsilon * static_cast<float>(share());
         if (heads_grow() > 1) {
@@ -62,8 +59,8 @@ class widening {
         }
     }
 
-    const config& narrow() const { return narrow_; }
-    const config& wide() const { return wide_; }
+    const llama::config& narrow() const { return narrow_; }
+    const llama::config& wide() const { return wide_; }
 
     /// Size of a dimension of the wide tensor that is `narrow` in the narrow one. Several widths may lie side by side.
     std::size_t size(axis of, std::size_t narrow) const {
@@ -97,13 +94,13 @@ class widening {
     std::size_t heads_grow() const { return wide_.head_size / narrow_.head_size; }
 
     void check() const {
-        const config &a = narrow_, &b = wide_;
+        const llama::config &a = narrow_, &b = wide_;
         const auto refuse = [&](std::string_view why) {
             augur::detail::fail("a Llama of ", shape_of(a).text(), " cannot be widened to ", shape_of(b).text(), ": ",
                                 why);
         };
-        validate(a, "the shape to widen");
-        validate(b, "the wider shape");
+        llama::validate(a, "the shape to widen");
+        llama::validate(b, "the wider shape");
         if (b.width < a.width || b.feed_forward < a.feed_forward || b.layers < a.layers) refuse("it is smaller");
         if (b.key_value_heads < a.key_value_heads || b.heads / b.key_value_heads < a.heads / a.key_value_heads) {
             refuse("it has fewer heads, or fewer that share keys");
@@ -143,31 +140,9 @@ class widening {
         return head / group * (wide_.heads / wide_.key_value_heads) + head % group;
     }
     /// Where a component lies whose pair keeps its frequency.
-    std::size_t turned(std::size_t component) const {
-        const std::size_t half = narrow_.head_size / 2;
-        if (heads_grow() == 1) return component;
-        if (halves_) return component % half * heads_grow() + component / half * (wide_.head_size / 2);
-        return component / 2 * 2 * heads_grow() + component % 2;
-    }
+    std::size_t turned(std::size_t component) const { return component / 2 * 2 * heads_grow() + component % 2; }
 
-    config narrow_, wide_;
-    bool halves_;
+    llama::config narrow_, wide_;
 };
 
-/// What a widened Llama's config was when it had this shape.
-inline config narrowed(const config& wide, const shape& from) {
-    config out = from.sized(wide);
-    if (from.head_size != 0 && wide.head_size > from.head_size) {  // whole heads turn where heads grow
-        out.rotary_size = from.head_size;
-        out.rotary_factors.clear();
-        const std::size_t step = wide.head_size / from.head_size;
-        for (std::size_t i = 0; i < wide.rotary_factors.size(); i += step) {
-            out.rotary_factors.push_back(wide.rotary_factors[i]);
-        }
-    }
-    const double share = static_cast<double>(wide.width) / static_cast<double>(from.width);
-    out.norm_epsilon = static_cast<float>(share * static_cast<double>(wide.norm_epsilon));
-    return out;
-}
-
-}  // namespace augur::llama
+}  // namespace augur::program

@@ -1,28 +1,26 @@
 #pragma once
-// The dimensions of a Llama, and what a pass over it costs.
+// The dimensions of a Llama, which decide what a pass over it costs.
 
+#include <augur/llama/config.hpp>
+#include <augur/types/error.hpp>
 #include <cstddef>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
-#include "augur/llama/config.hpp"
-#include "augur/types/error.hpp"
-
-namespace augur::llama {
+namespace augur::program {
 
 /// The sizes of a config that decide how many weights there are, vocabulary aside.
-struct shape {
+struct llama_shape {
     std::size_t width = 0, feed_forward = 0, heads = 0, key_value_heads = 0, head_size = 0, layers = 0;
 
-    bool operator==(const shape&) const = default;
+    bool operator==(const llama_shape&) const = default;
     std::string text() const {
         return augur::detail::message(width, " x ", feed_forward, ", ", heads, " heads (", key_value_heads, ") of ",
                                       head_size, ", ", layers, " layers");
     }
     /// The config of that size with everything else as here.
-    config sized(config c) const {
+    llama::config sized(llama::config c) const {
         c.width = width;
         c.feed_forward = feed_forward;
         c.heads = heads;
@@ -33,19 +31,12 @@ struct shape {
     }
 };
 
-inline shape shape_of(const config& c) {
+inline llama_shape shape_of(const llama::config& c) {
     return {c.width, c.feed_forward, c.heads, c.key_value_heads, c.head_size, c.layers};
 }
 
-/// Refuses to widen what `before` says was widened already.
-inline void check_widened_once(const std::optional<shape>& before, std::string_view origin, const shape& to) {
-    if (!before) return;
-    augur::detail::fail(origin, " is a widened model already, of one of ", before->text(),
-                        "; give that one for the shape ", to.text());
-}
-
 /// Of models that people run: SmolLM2-360M, a TinyLlama with 30 layers, Llama 3.2 3B with 30, Llama 3.1 8B.
-inline constexpr std::pair<std::string_view, shape> named_shapes[] = {
+inline constexpr std::pair<std::string_view, llama_shape> named_shapes[] = {
     {"360m", {960, 2560, 15, 5, 64, 32}},
     {"1b", {2048, 5632, 32, 8, 64, 30}},
     {"3b", {3072, 8192, 24, 8, 128, 30}},
@@ -54,7 +45,7 @@ inline constexpr std::pair<std::string_view, shape> named_shapes[] = {
 
 /// One of the names, or six numbers: "2048,5632,32,8,64,30". Throws augur::error, with what was given and what there
 /// is.
-inline shape parse_shape(std::string_view text) {
+inline llama_shape parse_shape(std::string_view text) {
     for (const auto& [name, sizes] : named_shapes) {
         if (text == name) return sizes;
     }
@@ -80,4 +71,4 @@ inline shape parse_shape(std::string_view text) {
     return {numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5]};
 }
 
-}  // namespace augur::llama
+}  // namespace augur::program
