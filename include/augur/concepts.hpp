@@ -16,7 +16,7 @@
 //     DraftsInTarget      drafts in the target's own sequence
 //       FillsTarget       brings it to a prompt, too
 //   ExitHead              one row of logits from a hidden state after some layers  draft/exit_head.hpp
-//   AttendingHead         the same from all hidden states so far                    draft/attending_head.hpp
+//   AttendingHead         the same from all hidden states so far                    draft/exit_head.hpp
 //   SpeculationPolicy     decides how far to guess                                   policy/concept.hpp
 //     LearnsFromOutcomes    is told what became of each round
 //   AcceptanceCriterion   accepts drafted tokens, or replaces them                   accept/concept.hpp
@@ -25,7 +25,6 @@
 //   Lossless              output distribution, or text, equals plain decoding's      types/guarantee.hpp
 
 #include "augur/accept/concept.hpp"
-#include "augur/draft/attending_head.hpp"
 #include "augur/draft/concept.hpp"
 #include "augur/draft/exit_head.hpp"
 #include "augur/model/concepts.hpp"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "augur/testing/refined_models.hpp"
-#include "augur/train/exit_head.hpp"
+#include "augur/train/state_head.hpp"
 #include "train/identity.hpp"
 #include "train/refuses.hpp"
 
@@ -14,7 +14,7 @@ using namespace augur;
 using namespace augur::train;
 
 constexpr std::size_t size = 3;
-using own_head = exit_head<dense_weight_matrix<float>>;
+using own_head = state_head<dense_weight_matrix<float>>;
 using updated = updated_verifier<testing::hidden_state_mock, own_head>;
 static_assert(HiddenStateModel<updated> && !TreeModel<updated> && !SplitModel<updated>);
 static_assert(updated::bitwise_rows == testing::hidden_state_mock::bitwise_rows);

@@ -3,7 +3,8 @@
 
 #include <type_traits>
 
-#include "augur/draft/attending_head.hpp"
+#include "augur/draft/exit_head.hpp"
+#include "augur/draft/own_sequence.hpp"
 
 namespace augur::train {
 
