@@ -161,7 +161,7 @@ void loaded_scheme::recall(io::policy_state before) {
 void loaded_scheme::learn(const run_result& result) {
     if (!result.learned || result.counts.rounds() == 0 || rows_to_measure() == 0) return;
     const std::vector<policy::timed>& passes = result.learned->passes;
-    detail::pass_seconds estimated(passes.size(), policy::cost_aware_options{}.memory);
+    policy::pass_seconds estimated(passes.size(), policy::cost_aware_options{}.memory);
     estimated.recall(passes);
     learned_.verify_seconds.clear();
     for (std::size_t rows = 1; estimated.known() && rows <= std::min(passes.size(), verify_seconds_.size()); ++rows) {
