@@ -131,7 +131,7 @@ void load_checkpoint(draft_checkpoints& into, const std::string& kind, const std
     } else if (kind == "eagle") {
         into.eagle.emplace(llama::eagle_model::load(path, target, how.for_checkpoints()));
     } else if (kind == "exit") {
-        into.exit.emplace(llama::exit_head::load(path, target, exit_layer, how.options));
+        into.exit.emplace(llama::host_exit::load(path, target, exit_layer, how.options));
     } else if (kind == "draft") {
         into.draft.emplace(load_draft(path, target, how));
     } else if (kind == "qualifier") {

@@ -6,7 +6,7 @@
 #include <augur/io/files/bank_file.hpp>
 #include <augur/llama/draft_heads.hpp>
 #include <augur/llama/eagle_model.hpp>
-#include <augur/llama/exit_head.hpp>
+#include <augur/llama/host_exit.hpp>
 #include <augur/llama/host_model.hpp>
 #include <cstddef>
 #include <filesystem>
@@ -25,7 +25,7 @@ struct draft_checkpoints {
     std::optional<llama::host_model> draft, qualifier;
     std::optional<llama::eagle_model> eagle;
     std::optional<llama::draft_heads> heads;
-    std::optional<llama::exit_head> exit;
+    std::optional<llama::host_exit> exit;
     std::unique_ptr<learned_exit> learned;                 ///< of kangaroo with an adapter, and dvi, which trains it
     std::unique_ptr<learned_exit_layer> learned_layer;     ///< in its place, where the adapter is of the layer, too
     std::unique_ptr<learned_attending> learned_attention;  ///< in theirs, where it is of the layer's attention, too

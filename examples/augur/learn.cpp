@@ -25,6 +25,7 @@
 #include "models.hpp"
 #include "output_file.hpp"
 #include "run_files.hpp"
+#include "slow_verifier.hpp"
 #include "terminal.hpp"
 
 namespace augur::program {
@@ -35,6 +36,7 @@ using json = nlohmann::ordered_json;
 struct learn_options {
     model_options model;
     learning_options learning;
+    slow_verifier_options slow{};
     std::string prompts, output, replay;
     std::string accept{};     ///< rejection_sampling; empty: exact or coupled, by the temperature
     std::string head_tokens;  ///< all, a draft checkpoint's file, or where empty the adapter's or the draft bundle's
@@ -104,6 +106,7 @@ class pupil {
           target_(load_model(chosen.model.path, chosen.model)),
           engine_(engine_of(target_, "cpu", chosen.model.weights)),
           learns_(make_learned(target_, learning_for(chosen, target_), load_options_of(chosen.model))) {
+        if (chosen.slow.target) slow_.emplace(target_, chosen.slow);
         if (chosen.files.records()) recorder_.emplace([this](token id) { return bytes_of(id, true); });
         for (const prompt_entry& each : prompts_) {
             try {
@@ -121,6 +124,10 @@ class pupil {
     /// Every prompt, `passes` times; ends early, with all saved, after Ctrl-C. Throws where what was learned last could
     /// not be saved.
     void run() {
+        if (slow_) {
+            tell("note", "the verifier learns: a text is its own as it was during that text, not that of ",
+                 chosen_.model.path);
+        }
         decode_all();
         if (!unsaved_.empty()) detail::fail(unsaved_);
     }
@@ -132,6 +139,7 @@ class pupil {
             .result = {{"scheme", chosen_.learning.scheme}, {"seed", chosen_.seed}, {"settings", settings()}},
             .models = {{"target", chosen_.model.path}}};
         if (!chosen_.output.empty()) about.models.insert(about.models.begin(), {"adapter", chosen_.output});
+        if (!chosen_.slow.file.empty()) about.models.insert(about.models.begin(), {"verifier", chosen_.slow.file});
         return recorder_->record(about, guarantee_);
     }
 
@@ -167,24 +175,26 @@ class pupil {
     json settings() const {
         const learning_options& of = chosen_.learning;
         const train::trainer_options& trainer = of.trainer;
-        return {{"model", chosen_.model.path},
-                {"prompts", chosen_.prompts},
-                {"exit_layer", learns_->exit_layer()},
-                {"threshold", chosen_.bounds.threshold ? json(*chosen_.bounds.threshold) : json("what pays")},
-                {"length", chosen_.bounds.most},
-                {"max_tokens", chosen_.max_tokens},
-                {"passes", chosen_.passes},
-                {"temperature", as_written(chosen_.sampling.temperature.value)},
-                {"rate", trainer.steps.rate},
-                {"batch", trainer.batch},
-                {"every", trainer.every},
-                {"share", std::isfinite(trainer.share) ? json(trainer.share) : json("inf")},
-                {"positions", trainer.replay.capacity},
-                {"tau", trainer.losses.schedule.tau},
-                {"floor", trainer.losses.schedule.floor},
-                {"background", trainer.background},
-                {"updates", trainer.idle ? "idle" : "rounds"},
-                {"accept", criterion()}};
+        json all = {{"model", chosen_.model.path},
+                    {"prompts", chosen_.prompts},
+                    {"exit_layer", learns_->exit_layer()},
+                    {"threshold", chosen_.bounds.threshold ? json(*chosen_.bounds.threshold) : json("what pays")},
+                    {"length", chosen_.bounds.most},
+                    {"max_tokens", chosen_.max_tokens},
+                    {"passes", chosen_.passes},
+                    {"temperature", as_written(chosen_.sampling.temperature.value)},
+                    {"rate", trainer.steps.rate},
+                    {"batch", trainer.batch},
+                    {"every", trainer.every},
+                    {"share", std::isfinite(trainer.share) ? json(trainer.share) : json("inf")},
+                    {"positions", trainer.replay.capacity},
+                    {"tau", trainer.losses.schedule.tau},
+                    {"floor", trainer.losses.schedule.floor},
+                    {"background", trainer.background},
+                    {"updates", trainer.idle ? "idle" : "rounds"},
+                    {"accept", criterion()}};
+        if (slow_) all["slow_updates"] = slow_->settings();
+        return all;
     }
 
     std::string criterion() const {
@@ -196,7 +206,18 @@ class pupil {
         run_request request{prompt.ids, options(seed), {}, {}};
         if (recorder_) request.on_round = recorder_->watcher();
         request.reads_rows = recorder_.has_value();
-        return learns_->decode(engine_, request, chosen_.bounds);
+        return learns_->decode(verifier(), request, chosen_.bounds, slow_ ? &*slow_ : nullptr);
+    }
+
+    /// Whose texts these are.
+    const engine& verifier() const { return slow_ ? slow_->target() : engine_; }
+
+    /// After a text, of which nothing is asked any more.
+    void update_verifier() {
+        const std::string became = slow_ ? slow_->between_texts() : std::string();
+        if (became.empty()) return;
+        tell("note", became);
+        save();
     }
 
     /// A file that cannot be written stays as it was; decoding and learning go on, and the end is an error.
@@ -212,6 +233,7 @@ class pupil {
         };
         attempt(chosen_.output, [&](const std::string& path) { learns_->save(path); });
         attempt(chosen_.replay, [&](const std::string& path) { learns_->save_replay(path); });
+        attempt(chosen_.slow.file, [&](const std::string& path) { slow_->save(path); });
         if (could && !unsaved_.empty()) {
             tell("warning", unsaved_, "; what was there stays, and it is tried again after each text");
         }
@@ -229,11 +251,12 @@ class pupil {
             notes = train::reading(now, std::exchange(before_, now));
         std::optional<run_result> plain;
         if (chosen_.compare) {
-            plain = program::run({.scheme = "plain", .accept = "coupled"}, engine_, {},
+            plain = program::run({.scheme = "plain", .accept = "coupled"}, verifier(), {},
                                  {prompt.ids, options(chosen_.seed + pass), {}, {}});
             if (plain->finish == finish_reason::cancelled) plain.reset();  // by Ctrl-C: it is no whole text
         }
-        guarantee_ = result.guarantee;
+        guarantee_ = result.guarantee + (slow_ ? ", of the verifier as slow updates left it" : "");
+        update_verifier();
         if (recorder_) add_to_record(prompt, result, pass, as_json(prompt, result, plain, now, notes));
         if (chosen_.json) {
             print(json_line(as_json(prompt, result, plain, now, notes)));
@@ -246,7 +269,8 @@ class pupil {
             print(line);
         }
         if (plain && plain->ids != result.ids) {
-            detail::fail(chosen_.prompts, ", line ", prompt.line, ": the text is not plain decoding's");
+            detail::fail(chosen_.prompts, ", line ", prompt.line, ": the text is not plain decoding's",
+                         slow_ ? " by the verifier of this text" : "");
         }
         for (const std::string& note : notes) {
             if (told_.insert(note).second) tell("note", note);
@@ -277,6 +301,7 @@ class pupil {
                     {"tokens_per_second", result.tokens_per_second()},
                     {"learning", json::parse(text.str())},
                     {"notes", notes}};
+        if (slow_) out["verifier"] = slow_->report();
         if (plain) {
             out["identical"] = plain->ids == result.ids;
             out["speedup"] = result.tokens_per_second() / plain->tokens_per_second();
@@ -289,6 +314,7 @@ class pupil {
     std::vector<prompt_entry> prompts_;
     llama::host_model target_;
     engine engine_;
+    std::optional<slow_verifier> slow_{};  ///< where the verifier learns
     std::unique_ptr<learned_drafter> learns_;
     train::diagnostics before_{};
     std::size_t served_ = 0;
@@ -367,8 +393,14 @@ void check_training(const learn_options& chosen) {
     }
 }
 
+/// Files that are written after each text, by their options.
+std::vector<std::pair<const char*, std::string>> written_by(const learn_options& chosen) {
+    return {{"--output", chosen.output}, {"--replay", chosen.replay}, {"--verifier", chosen.slow.file}};
+}
+
 void learn(learn_options chosen) {
     check_training(chosen);
+    check(chosen.slow, chosen.learning.scheme);
     const double share = chosen.learning.trainer.share;
     check_criterion(chosen);
     chosen.bounds.drawn = chosen.accept == "rejection_sampling";
@@ -376,7 +408,7 @@ void learn(learn_options chosen) {
     if (chosen.bounds.drawn) {
         chosen.learning.trainer.losses.drawn_at = static_cast<double>(chosen.sampling.temperature.value);
     }
-    for (const auto& [flag, path] : {std::pair("--output", chosen.output), std::pair("--replay", chosen.replay)}) {
+    for (const auto& [flag, path] : written_by(chosen)) {
         if (chosen.learning.scheme != "ngram" || path.empty()) continue;
         detail::fail(flag, " is ", path, ", but the scheme is ngram, which keeps nothing between runs");
     }
@@ -390,7 +422,7 @@ void learn(learn_options chosen) {
     if (!chosen.learning.heads.empty()) inputs.emplace_back(chosen.learning.heads);
     if (!chosen.head_tokens.empty() && chosen.head_tokens != "all") inputs.emplace_back(chosen.head_tokens);
     inputs = with_checkpoints(std::move(inputs));
-    for (const auto& [flag, path] : {std::pair("--output", chosen.output), std::pair("--replay", chosen.replay)}) {
+    for (const auto& [flag, path] : written_by(chosen)) {
         if (path.empty()) continue;
         check_output(flag, path, inputs);
         inputs.emplace_back(path);
@@ -497,6 +529,37 @@ void add_trainer_options(CLI::App& command, train::trainer_options& into) {
                      "When they are made: between rounds, or idle, after each text, whatever time they take");
 }
 
+void add_slow_options(CLI::App& command, slow_verifier_options& into) {
+    using target = std::optional<train::slow_target>;
+    add_choice<target>(
+        command, "--slow-updates", into.target,
+        {{"none", {}}, {"committed", train::slow_target::committed}, {"soft", train::slow_target::soft}},
+        "dvi: what the verifier's own output head is trained on between texts, which changes the target: "
+        "none, committed tokens or soft, its own earlier rows");
+    const auto number = [&command, &into](const std::string& flag, auto& value, const std::string& help,
+                                          const std::string& type, const std::string& shown) {
+        const auto take = [flag, &value, &into](const std::string& text) {
+            value = parse_number<std::remove_cvref_t<decltype(value)>>(flag, text);
+            into.named = flag;
+        };
+        add_text(command, flag, take, "Slow updates: " + help, type, shown);
+    };
+    number("--slow-rank", into.rank, "rank of the low-rank update of the output head", "N", "8");
+    number("--slow-beta", into.updates.beta, "weight of KL to the verifier as it was some periods before", "X", "0.1");
+    number("--slow-rate", into.updates.steps.rate, "of AdamW", "X", "0.001");
+    number("--slow-period", into.updates.period, "tokens between two periods of updates", "N", "4096");
+    number("--slow-steps", into.updates.updates, "updates of a period", "N", "16");
+    number("--slow-kl", into.updates.most_kl, "nats from the model beyond which a period is undone", "X", "0.05");
+    number("--slow-perplexity", into.updates.most_perplexity,
+           "multiple of the model's perplexity beyond which a period is undone", "X", "1.05");
+    const auto file = [&into](const std::string& path) {
+        into.file = path;
+        into.named = "--verifier";
+    };
+    add_text(command, "--verifier", file, "Slow updates: the verifier's head; they resume from it if it exists",
+             "FILE");
+}
+
 }  // namespace
 
 void add_learn(CLI::App& program) {
@@ -548,6 +611,7 @@ void add_learn(CLI::App& program) {
     add_head_options(*command, *chosen);
     add_loss_options(*command, chosen->learning.trainer.losses);
     add_trainer_options(*command, chosen->learning.trainer);
+    add_slow_options(*command, chosen->slow);
     command->add_flag("--compare", chosen->compare, "Decode each prompt plainly, too, and end where a text differs");
     command->add_flag("--json", chosen->json, "Print one JSON object for each text");
     add_report_files(*command, chosen->files,

@@ -56,12 +56,13 @@ class shown_drafter final : public trained_drafter<Learned> {
                                             std::is_same_v<Learned, learned_exit_layer> ||
                                             std::is_same_v<Learned, learned_attending>;
 
-    run_result decode_text(const engine& target, const run_request& request, const draft_bounds& bounds) override {
+    run_result decode_text(const engine& target, const run_request& request, const draft_bounds& bounds,
+                           slow_watcher verifier) override {
         auto learns = watcher_of(this->learned_);
         const auto& drafter = this->learned_.drafts();
         const auto compose = [&](auto criterion) {
             const auto run_by = [&](const auto& until) {
-                return run_scheme(speculate(drafter, target, until, criterion), request, learns);
+                return run_scheme(speculate(drafter, target, until, criterion), request, learns, verifier);
             };
             if (!bounds.threshold) return run_by(this->as_pays(bounds));
             return run_by(policy::confidence_stop({.threshold = *bounds.threshold, .max_tokens = bounds.most}));
@@ -98,11 +99,13 @@ class ngram_drafter final : public learned_drafter {
     }
 
  private:
-    run_result decode_text(const engine& target, const run_request& request, const draft_bounds& bounds) override {
+    run_result decode_text(const engine& target, const run_request& request, const draft_bounds& bounds,
+                           slow_watcher verifier) override {
         draft::ngram_watcher learns(memory_);
         run_result result = run_lossless(request, [&](auto criterion) {
             const auto run_by = [&](const auto& until) {
-                return run_scheme(speculate(draft::learned_ngrams(memory_), target, until, criterion), request, learns);
+                return run_scheme(speculate(draft::learned_ngrams(memory_), target, until, criterion), request, learns,
+                                  verifier);
             };
             if (!bounds.threshold) return run_by(as_pays(bounds));
             return run_by(policy::fixed_length{bounds.most});

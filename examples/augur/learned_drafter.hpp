@@ -13,6 +13,7 @@
 
 #include "learning.hpp"
 #include "scheme.hpp"
+#include "slow_verifier.hpp"
 
 namespace augur::program {
 
@@ -44,9 +45,10 @@ class learned_drafter {
     virtual std::size_t exit_layer() const { return 0; }
 
     /// Decodes by it, greedily or as coupled to plain sampling, while it learns. Drafts without rows know no threshold,
-    /// and only the model's layers draft tokens that are drawn.
-    run_result decode(const engine& target, const run_request& request, const draft_bounds& bounds) {
-        run_result result = decode_text(target, request, bounds);
+    /// and only the model's layers draft tokens that are drawn. `verifier`: whose target it is, where that learns, too.
+    run_result decode(const engine& target, const run_request& request, const draft_bounds& bounds,
+                      slow_verifier* verifier = nullptr) {
+        run_result result = decode_text(target, request, bounds, slow_watcher{verifier});
         if (result.learned) known_ = *result.learned;
         if (result.allowance)
             credit_ = std::clamp(*result.allowance, -policy::cost_aware::most_allowance, untrained_credit);
@@ -65,7 +67,8 @@ class learned_drafter {
     }
 
  private:
-    virtual run_result decode_text(const engine& target, const run_request& request, const draft_bounds& bounds) = 0;
+    virtual run_result decode_text(const engine& target, const run_request& request, const draft_bounds& bounds,
+                                   slow_watcher verifier) = 0;
 
     /// Rounds after which a draft that did not pay is tried again: in fewer, little is learned; and a memory that holds
     /// what such a draft cost until then.

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <augur/draft/exit_head.hpp>
 #include <augur/io/files/fingerprint.hpp>
-#include <augur/llama/exit_head.hpp>
+#include <augur/llama/host_exit.hpp>
 #include <augur/train/checkpoint.hpp>
 #include <cstddef>
 #include <filesystem>

@@ -1,19 +1,20 @@
 #pragma once
 // Whoever learns from what it drafts: an exit of the model (DVI), draft heads, an EAGLE layer's output.
 
-#include <augur/draft/attending_head.hpp>
+#include <augur/draft/exit_head.hpp>
 #include <augur/draft/exit_rows.hpp>
+#include <augur/draft/own_sequence.hpp>
 #include <augur/llama/draft_heads.hpp>
 #include <augur/llama/eagle_model.hpp>
 #include <augur/llama/host_model.hpp>
 #include <augur/train/attending_head.hpp>
 #include <augur/train/checkpoint.hpp>
 #include <augur/train/draft_heads.hpp>
-#include <augur/train/exit_head.hpp>
 #include <augur/train/heads_watcher.hpp>
 #include <augur/train/layer_head.hpp>
 #include <augur/train/packed_weight_matrix.hpp>
 #include <augur/train/state_file.hpp>
+#include <augur/train/state_head.hpp>
 #include <augur/train/trained_layer.hpp>
 #include <augur/train/trainer.hpp>
 #include <augur/train/watcher.hpp>
@@ -86,7 +87,7 @@ class learned {
 };
 
 /// A head on the model's states after some layers, which starts as the model's own. The model must outlive it.
-class learned_exit : public learned<train::exit_head<train::packed_weight_matrix>> {
+class learned_exit : public learned<train::state_head<train::packed_weight_matrix>> {
  public:
     /// With the model's own epsilon. Throws where the layer is none of the model's that leaves others.
     learned_exit(const llama::host_model& target, const learning_options& chosen);
@@ -135,7 +136,7 @@ struct loaded_eagle {
 };
 
 /// An EAGLE layer's file, with an output head that learns and starts as the file's. The model must outlive it.
-class learned_eagle : private loaded_eagle, public learned<train::exit_head<train::packed_weight_matrix>> {
+class learned_eagle : private loaded_eagle, public learned<train::state_head<train::packed_weight_matrix>> {
  public:
     /// Throws where no file is named or it is of another model, and for a head of options that a layer's has not.
     learned_eagle(const llama::host_model& target, const learning_options& chosen,

@@ -39,7 +39,7 @@ void loaded_scheme::load(const llama::host_model& target, const model_options& c
     }
     if (scheme_.untrained) {
         const std::size_t layer = scheme_.exit_layer.value_or(0);
-        drafters_.exit.emplace(llama::exit_head::untrained(target, layer, load_options_of(of_drafters)));
+        drafters_.exit.emplace(llama::host_exit::untrained(target, layer, load_options_of(of_drafters)));
         return;
     }
     files_ = load_checkpoints(drafters_, scheme_.scheme, !free, named_, target, chosen.path,

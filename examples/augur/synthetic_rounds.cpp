@@ -87,7 +87,7 @@ void synthetic_rounds::make_drafters(llama::config c, synthetic_weights& make, c
         heads_.try_emplace(kind, make.heads(head_count, kind == "hydra"), *target_, std::move(output.head_tokens),
                            std::move(output.head), options);
     }
-    if (wanted.contains("exit")) exit_ = llama::exit_head::untrained(*target_, asked_.exit_layer, options);
+    if (wanted.contains("exit")) exit_ = llama::host_exit::untrained(*target_, asked_.exit_layer, options);
 }
 
 void synthetic_rounds::draft(const std::string& drafter, std::size_t count) {

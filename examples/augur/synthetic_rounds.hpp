@@ -4,7 +4,7 @@
 #include <augur/backend/host/storage.hpp>
 #include <augur/llama/draft_heads.hpp>
 #include <augur/llama/eagle_model.hpp>
-#include <augur/llama/exit_head.hpp>
+#include <augur/llama/host_exit.hpp>
 #include <augur/llama/host_model.hpp>
 #include <cstddef>
 #include <cstdint>
@@ -54,7 +54,7 @@ class synthetic_rounds {
     std::optional<llama::host_model> target_, draft_;
     std::optional<llama::eagle_model> eagle_;
     std::map<std::string, llama::draft_heads> heads_;
-    std::optional<llama::exit_head> exit_;
+    std::optional<llama::host_exit> exit_;
     llama::draft_heads::workspace_type workspace_{};
     std::optional<llama::sequence> of_target_, of_draft_, of_eagle_;
     std::vector<token> text_;

@@ -26,7 +26,6 @@
 //         FillsTarget             brings it to a prompt, too
 //   draft/exit_head.hpp
 //     ExitHead                one row of logits from a hidden state after some layers
-//   draft/attending_head.hpp
 //     AttendingHead           the same from all hidden states so far
 //   draft/heads.hpp
 //     DraftHeads              rows of several tokens ahead from one hidden state
@@ -57,7 +56,7 @@
 //     Guarantee               what decoding can promise
 //     Lossless                output distribution, or text, equals plain decoding's
 
-#include "augur/draft/attending_head.hpp"
+#include "augur/draft/exit_head.hpp"
 #include "augur/draft/heads.hpp"
 #include "augur/measure/divergence.hpp"
 #include "augur/model/device_verifier.hpp"

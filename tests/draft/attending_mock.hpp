@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "augur/draft/attending_head.hpp"
+#include "augur/draft/exit_head.hpp"
 #include "draft/exit_mock.hpp"
 
 namespace augur::testing {

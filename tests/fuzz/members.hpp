@@ -9,7 +9,7 @@
 #include <augur/llama/draft_heads.hpp>
 #include <augur/llama/eagle_model.hpp>
 #include <augur/llama/early_exit.hpp>
-#include <augur/llama/exit_head.hpp>
+#include <augur/llama/host_exit.hpp>
 #include <augur/llama/host_model.hpp>
 #include <augur/llama/qualifier.hpp>
 #include <cstddef>
@@ -85,7 +85,7 @@ inline void read_checkpoint(std::span<const std::byte> bytes) {
     if (kind == "exit") {
         run(llama::load_exit(file.path(), target, 0, options));
         std::vector<float> row(target.vocabulary_size());
-        const auto head = llama::exit_head::load(file.path(), target, 0, options);
+        const auto head = llama::host_exit::load(file.path(), target, 0, options);
         head.row(std::span(states).first(target.hidden_size()), row);
     }
     if (kind == "eagle") {

@@ -13,7 +13,7 @@
 #include <augur/draft/prompt_lookup.hpp>
 #include <augur/draft/self_speculation.hpp>
 #include <augur/llama/device/device_model.hpp>
-#include <augur/llama/device/exit_head.hpp>
+#include <augur/llama/device/device_exit.hpp>
 #include <augur/llama/device/resident.hpp>
 #include <augur/llama/device/resident_group.hpp>
 #include <augur/policy/fixed_length.hpp>
@@ -66,7 +66,7 @@ struct pair {
     }
     template <class Policy, class Criterion>
     void check_split(const Policy& policy, const Criterion& criterion, float temperature) {
-        const llama::device::exit_head head(target, 2);
+        const llama::device::device_exit head(target, 2);
         check_same(speculate(draft::self_speculation(head), target, policy, criterion),
                    decode::device::split_draft(head), temperature);
     }

@@ -4,7 +4,7 @@
 #include <augur/accept/exact.hpp>
 #include <augur/accept/rejection_sampling.hpp>
 #include <augur/decode/generate.hpp>
-#include <augur/llama/exit_head.hpp>
+#include <augur/llama/host_exit.hpp>
 #include <augur/model/any_model.hpp>
 #include <augur/scheme/cascade.hpp>
 #include <augur/testing/promise.hpp>
@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_CASE(it_starts_as_the_exit_after_the_models_layer) {
                 model.run(std::span(&one, 1));
                 std::vector<float> row(77), expected(77);
                 head.row(own, row);
-                llama::exit_head::untrained(model, layer).row(model.hidden(deeper).back(), expected);
+                llama::host_exit::untrained(model, layer).row(model.hidden(deeper).back(), expected);
                 BOOST_TEST(largest_difference(row, expected) < (type == io::tensor_type::f32 ? 2e-3 : 2e-1));
             }
         }

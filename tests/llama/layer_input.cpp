@@ -4,7 +4,7 @@
 #include <augur/accept/exact.hpp>
 #include <augur/accept/rejection_sampling.hpp>
 #include <augur/decode/generate.hpp>
-#include <augur/llama/exit_head.hpp>
+#include <augur/llama/host_exit.hpp>
 #include <augur/model/any_model.hpp>
 #include <augur/scheme/cascade.hpp>
 #include <augur/testing/promise.hpp>
@@ -68,7 +68,7 @@ BOOST_AUTO_TEST_CASE(the_layer_makes_of_its_tap_the_state_that_is_verified_from)
             const logit_row layer_input = model.layer_input(sequence), state = model.hidden(sequence).back();
             BOOST_REQUIRE(layer_input.size() == model.layer_input_size());
             const auto head = head_of(model, layer);
-            const auto exit = llama::exit_head::untrained(model, layer);
+            const auto exit = llama::host_exit::untrained(model, layer);
             std::vector<float> own(77), expected(77);
             head.row(layer_input, own);
             exit.row(state, expected);

@@ -4,7 +4,7 @@
 #include <augur/accept/exact.hpp>
 #include <augur/accept/rejection_sampling.hpp>
 #include <augur/decode/generate.hpp>
-#include <augur/llama/exit_head.hpp>
+#include <augur/llama/host_exit.hpp>
 #include <augur/model/any_model.hpp>
 #include <augur/policy/confidence_stop.hpp>
 #include <augur/scheme/cascade.hpp>
@@ -110,7 +110,7 @@ BOOST_AUTO_TEST_CASE(text_rows_and_layers_are_those_of_plain_greedy_decoding) {
             for (const std::size_t idle : {layer, std::size_t{4}}) {
                 const auto model = four_layers(type, idle).load();
                 const counted_llama target(model);
-                const auto head = llama::exit_head::untrained(model, layer);
+                const auto head = llama::host_exit::untrained(model, layer);
                 const auto scheme = speculate(head, target, fixed_length{3}, accept::exact{});
                 decode::session<std::remove_cvref_t<decltype(scheme)>> s(scheme, prompt, {.temperature = {0}},
                                                                          {.max_tokens = 60}, random::philox_chooser(0));
@@ -135,7 +135,7 @@ BOOST_AUTO_TEST_CASE(text_rows_and_layers_are_those_of_plain_greedy_decoding) {
 
 BOOST_AUTO_TEST_CASE(a_text_sampled_with_a_seed_is_plain_decodings) {
     const auto target = four_layers().load();
-    const auto head = llama::exit_head::untrained(target, 2);
+    const auto head = llama::host_exit::untrained(target, 2);
     for (std::uint64_t seed = 0; seed < 4; ++seed) {
         decode::options chosen;
         chosen.stop.max_tokens = 50;
@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(drafts_of_an_exit_leave_the_law_as_it_is) {
     const auto target = small_llama(io::tensor_type::f32, 32, 4, 2, 24, 4).load({.threads = 1});
     small_llama part = small_exits(target);
     part.lists["augur.head.tokens"] = {1, 3};
-    const auto head = llama::exit_head::load(part.write(folder / "exit.gguf"), target, 1, {.threads = 1});
+    const auto head = llama::host_exit::load(part.write(folder / "exit.gguf"), target, 1, {.threads = 1});
     decode::options chosen;
     chosen.stop.max_tokens = 3;
     const std::vector<token> start{2, 0, 1};
@@ -166,7 +166,7 @@ BOOST_AUTO_TEST_CASE(drafts_of_an_exit_leave_the_law_as_it_is) {
 
 BOOST_AUTO_TEST_CASE(texts_of_a_batch_are_those_of_each_alone) {
     const auto target = four_layers(io::tensor_type::q4_1).load();
-    const auto head = llama::exit_head::untrained(target, 3);
+    const auto head = llama::host_exit::untrained(target, 3);
     const auto scheme = speculate(head, target, confidence_stop({.threshold = 0.05}), accept::exact{});
     std::vector<std::vector<token>> prompts;
     for (std::size_t i = 1; i < 6; ++i) prompts.push_back(some_tokens(3 * i, 77));
@@ -179,7 +179,7 @@ BOOST_AUTO_TEST_CASE(texts_of_a_batch_are_those_of_each_alone) {
 
 BOOST_AUTO_TEST_CASE(it_drafts_for_a_better_model_in_a_cascade) {
     const auto target = four_layers().load(), middle = four_layers(io::tensor_type::q4_1, 2).load();
-    const auto head = llama::exit_head::untrained(middle, 2);
+    const auto head = llama::host_exit::untrained(middle, 2);
     const scheme::model_link link{fixed_length{3}, accept::exact{}};
     const auto got = decode::generate(cascaded(head, link, middle, link, target), prompt, greedy_options());
     BOOST_TEST(got.tokens == greedy(target, prompt, 60), boost::test_tools::per_element());
@@ -187,7 +187,7 @@ BOOST_AUTO_TEST_CASE(it_drafts_for_a_better_model_in_a_cascade) {
 
 BOOST_AUTO_TEST_CASE(behind_virtual_functions_too) {
     const auto target = four_layers().load();
-    const auto head = llama::exit_head::untrained(target, 3);
+    const auto head = llama::host_exit::untrained(target, 3);
     const model::split_any_model<accept::exact> erased(target);
     static_assert(SplitModel<model::split_any_model<>> && !SplitModel<model::basic_any_model<>>);
     const auto got =

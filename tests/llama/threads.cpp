@@ -3,7 +3,7 @@
 
 #include <atomic>
 #include <augur/llama/eagle_model.hpp>
-#include <augur/llama/exit_head.hpp>
+#include <augur/llama/host_exit.hpp>
 #include <augur/model/run.hpp>
 #include <augur/testing/models.hpp>
 #include <augur/testing/refined_models.hpp>
@@ -64,7 +64,7 @@ void two_at_once(const M& model, std::size_t layers) {
 }
 
 /// The sum of every number of an eagle layer's rows and of an exit head's.
-double draft(const llama::eagle_model& layer, const llama::exit_head& exit) {
+double draft(const llama::eagle_model& layer, const llama::host_exit& exit) {
     auto sequence = layer.make_sequence();
     const std::vector<token> text{1, 2, 3};
     std::vector<float> states(3 * layer.hidden_size(), 0.25f), row(exit.vocabulary_size());
@@ -92,7 +92,7 @@ BOOST_AUTO_TEST_CASE(models_on_one_pool_take_turns) {
     const auto other = testing::small_llama(io::tensor_type::f32).load({.pool = target.pool()});
     const auto layer =
         llama::eagle_model::load(testing::small_eagle(target).write(folder / "eagle.gguf"), target, {.threads = 2});
-    const auto exit = llama::exit_head::untrained(target, 1);
+    const auto exit = llama::host_exit::untrained(target, 1);
     const double of_target = work(target, 2), of_other = work(other, 2), of_checkpoints = draft(layer, exit);
     double first = 0, second = 0;
     std::thread one([&] { first = work(other, 2); });

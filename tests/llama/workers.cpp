@@ -10,7 +10,7 @@
 #include "augur/llama/draft_heads.hpp"
 #include "augur/llama/eagle_model.hpp"
 #include "augur/llama/early_exit.hpp"
-#include "augur/llama/exit_head.hpp"
+#include "augur/llama/host_exit.hpp"
 #include "llama/draft_bundle.hpp"
 
 BOOST_AUTO_TEST_SUITE(llama_workers)
@@ -29,8 +29,8 @@ std::vector<pool_type> pools_of_checkpoints(const llama::host_model& target, con
     return {llama::load_draft(small_checkpoint("draft", target).write(folder / "draft.gguf"), target, options).pool(),
             llama::eagle_model::load(small_eagle(target).write(folder / "eagle.gguf"), target, options).pool(),
             llama::load_exit(exits, target, 1, options).pool(),
-            llama::exit_head::load(exits, target, 1, options).pool(),
-            llama::exit_head::untrained(target, 1, options).pool(),
+            llama::host_exit::load(exits, target, 1, options).pool(),
+            llama::host_exit::untrained(target, 1, options).pool(),
             llama::draft_heads::load(heads, "hydra", target, options).pool()};
 }
 

@@ -487,6 +487,79 @@ class Learn(ProgramTest):
         self.refuses(["--replay is", "--attention-rank is 4"], *use, *ranks, "--replay", FOLDER / "none")
         self.refuses(["--exit-layer is 1", "2 to 2"], *use[:-3], 1, *ranks)
 
+    def test_slow_updates_move_the_verifier_between_texts(self):
+        far = ("--slow-kl", 1000, "--slow-perplexity", 1000)
+        slow = ("--slow-updates", "committed", "--slow-period", 8, "--slow-rate", 0.1, *far)
+        sampled = ("--temperature", 1, "--seed", 5, "--passes", 4)
+        for texts in (sampled, ("--passes", 4)):
+            made, own = self.lines(*slow, *texts, "--compare"), self.lines(*texts)
+            self.assertEqual({True}, {line["identical"] for line in made})  # plain decoding's by the verifier of that text
+            self.assertEqual(own[0]["ids"], made[0]["ids"])  # no period was before it
+            told = [line["verifier"] for line in made]
+            self.assertEqual([n + 1 for n in range(len(made))], [each["periods"] for each in told])
+            self.assertEqual((len(made), 0, 0), tuple(told[-1][key] for key in ("kept", "rolled_back", "dropped")))
+            self.assertEqual({False}, {each["is_the_model"] for each in told})
+            self.assertEqual(made[-1]["served"], told[-1]["samples"] + told[-1]["held_back"])
+            self.assertGreater(told[-1]["kl_of_model"], 0.01)
+            self.assertGreater(made[-1]["learning"]["updates"], 0)  # the draft learns, too
+            self.assertNotIn("verifier", own[0])
+            if texts is sampled:
+                self.assertNotEqual([line["ids"] for line in own], [line["ids"] for line in made])
+        drawn = ("--accept", "rejection_sampling", *sampled)
+        self.assertGreater(self.lines(*slow, *drawn)[-1]["verifier"]["kept"], 0)
+        for ranks in (("--layer-rank", 4), ("--update", "output", "--layer-rank", 4)):
+            self.assertEqual({True}, {line["identical"] for line in self.lines(*slow, *ranks, "--compare")}, ranks)
+
+    def test_a_verifier_that_drifts_too_far_stays_the_model(self):
+        slow = ("--slow-updates", "committed", "--slow-period", 8, "--slow-rate", 0.1)
+        sampled = ("--temperature", 1, "--seed", 5, "--passes", 3)
+        own, undone = self.lines(*sampled), self.lines(*slow, "--slow-kl", 0, *sampled)
+        self.assertEqual([line["ids"] for line in own], [line["ids"] for line in undone])
+        told = undone[-1]["verifier"]
+        self.assertEqual((len(undone), 0, len(undone)), tuple(told[key] for key in ("periods", "kept", "rolled_back")))
+        self.assertTrue(told["is_the_model"])
+        told = self.lines("--slow-updates", "soft", "--slow-period", 8, *sampled)[-1]["verifier"]
+        self.assertEqual((len(own), 0), (told["kept"], told["rolled_back"]))
+        self.assertLess(told["kl_of_model"], 1e-3)  # its own rows hold it where it is
+        record = FOLDER / "slow.json"
+        done = self.works(*learn(*slow, "--slow-kl", 0, "--record", record, "--report", FOLDER / "slow.html"))
+        said = done.stderr.decode()
+        self.assertIn("a text is its own as it was during that text", said)
+        self.assertEqual(len(TEXTS), said.count("is undone"))
+        told = json.loads(record.read_text())["result"]
+        self.assertEqual("same text as plain greedy decoding, of the verifier as slow updates left it", told["guarantee"])
+        self.assertEqual(("committed", 8), (told["settings"]["slow_updates"]["target"], told["settings"]["slow_updates"]["period"]))
+
+    def test_a_verifier_goes_on_from_its_file(self):
+        verifier, adapter = FOLDER / "its.verifier", FOLDER / "its.adapter"
+        slow = ("--slow-updates", "committed", "--slow-rate", 0.1, "--slow-kl", 1000, "--slow-perplexity", 1000)
+        files = ("--verifier", verifier, "--output", adapter)
+        moved = self.lines(*slow, "--slow-period", 8, "--passes", 3, *files)[-1]["verifier"]
+        kept = verifier.read_bytes()
+        again = self.lines(*slow, *files)  # the default period is longer than these texts
+        self.assertEqual((False, 0), (again[0]["verifier"]["is_the_model"], again[-1]["verifier"]["periods"]))
+        self.assertEqual(kept, verifier.read_bytes())
+        drift = self.lines(*slow, "--slow-period", 8, *files)[0]["verifier"]["kl_of_model"]
+        self.assertGreater(drift, moved["kl_of_model"] / 4)  # from the model, as before
+        self.assertTrue(self.generated("--scheme", "dvi", "--adapter", adapter, "--prompt", "a", "-n", 9, "--compare")["identical"])
+        self.refuses(["--slow-rank and --verifier", "rank 8", "here it is 4"], *learn(*slow, "--slow-rank", 4, *files))
+        self.refuses(["--slow-rank and --verifier", "layer"], *learn(*slow, "--verifier", adapter))
+        self.refuses(["--verifier", "would overwrite"], *learn(*slow, "--output", adapter, "--verifier", adapter))
+
+    def test_what_slow_updates_cannot_do_is_refused(self):
+        slow = ("--slow-updates", "committed")
+        for scheme in ("medusa", "ngram"):
+            self.refuses(["--slow-updates is committed", f"'{scheme}'", "only dvi"], *learn(*slow, "--scheme", scheme))
+        for flag, value in (("--slow-beta", 1), ("--slow-rank", 8), ("--verifier", FOLDER / "none")):
+            self.refuses([f"{flag} is given", "--slow-updates is none"], *learn(flag, value))
+        self.refuses(["--slow-updates is 'always'", "none, committed, soft"], *learn("--slow-updates", "always"))
+        for flag in ("--slow-rank", "--slow-period", "--slow-steps"):
+            self.refuses([f"{flag} is 0", "at least 1"], *learn(*slow, flag, 0))
+        self.refuses(["--slow-rank", "rank is 5000", "between 1 and"], *learn(*slow, "--slow-rank", 5000))
+        self.refuses(["--slow-rate", "rate is 0"], *learn(*slow, "--slow-rate", 0))
+        for flag, value in (("--slow-beta", -1), ("--slow-kl", -1), ("--slow-perplexity", 0.5)):
+            self.refuses([f"{flag} is {value}", "or more"], *learn(*slow, flag, value))
+
     def test_refusals(self):
         adapter = FOLDER / "of_this.adapter"
         self.lines("--output", adapter)

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "augur/train/exit_head.hpp"
 #include "augur/train/learner.hpp"
+#include "augur/train/state_head.hpp"
 #include "train/gradients.hpp"
 #include "train/refuses.hpp"
 
@@ -18,7 +18,7 @@ using program::widened, program::widened_adapter;
 using testing::refuses;
 using testing::some_numbers;
 
-using head = exit_head<dense_weight_matrix<double>>;
+using head = state_head<dense_weight_matrix<double>>;
 constexpr std::size_t classes = 7, narrow = 4, wide = 11, samples = 5;
 constexpr double epsilon = 0.01;  // large enough to be seen
 const state_identity whose{"0123456789abcdef", 2, narrow, classes};

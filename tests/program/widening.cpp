@@ -6,8 +6,8 @@
 #include <augur/llama/eagle_model.hpp>
 #include <augur/llama/early_exit.hpp>
 #include <augur/llama/qualifier.hpp>
-#include <augur/train/exit_head.hpp>
 #include <augur/train/packed_weight_matrix.hpp>
+#include <augur/train/state_head.hpp>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <filesystem>
@@ -113,7 +113,7 @@ BOOST_AUTO_TEST_CASE(nothing_is_free_and_nothing_leaks) {
     }
 }
 
-using exit_type = train::exit_head<train::packed_weight_matrix>;
+using exit_type = train::state_head<train::packed_weight_matrix>;
 exit_type exit_of(const llama::host_model& model, train::head_options chosen) {
     chosen.epsilon = static_cast<double>(model.configuration().norm_epsilon);
     return {train::packed_weight_matrix(model.parameters().output()),

@@ -5,7 +5,7 @@
 #include <augur/draft/self_speculation.hpp>
 #include <augur/policy/fixed_length.hpp>
 #include <augur/scheme/speculator.hpp>
-#include <augur/train/exit_head.hpp>
+#include <augur/train/state_head.hpp>
 #include <augur/train/trainer.hpp>
 #include <augur/train/watcher.hpp>
 #include <boost/test/unit_test.hpp>
@@ -22,7 +22,7 @@ using testing::fault_choice;
 
 BOOST_AUTO_TEST_SUITE(testing_fault_learners)
 
-using head_type = train::exit_head<train::dense_weight_matrix<float>>;
+using head_type = train::state_head<train::dense_weight_matrix<float>>;
 const policy::fixed_length two{2};
 
 /// A step whose rounds teach a trainer.

@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(a_head_of_another_kind_is_refused) {
     refused([](auto& c) { c.second.conservativeResize(3); }, "numbers: 3, but here it is");
     kept.options.seed = 99;
     kept.check(head);
-    using small_head = exit_head<dense_weight_matrix<float>>;
+    using small_head = state_head<dense_weight_matrix<float>>;
     const auto pruned = [](const std::vector<token>& tokens) {
         return small_head(dense_weight_matrix<float>(std::vector<float>(6, 1), 2, 3),
                           {.layer = 1, .vocabulary_size = 9, .tokens = tokens}, {.rank = 1});

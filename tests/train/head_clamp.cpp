@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "augur/train/draft_heads.hpp"
-#include "augur/train/exit_head.hpp"
+#include "augur/train/state_head.hpp"
 #include "train/gradients.hpp"
 
 BOOST_AUTO_TEST_SUITE(train_head_clamp)
@@ -14,7 +14,7 @@ using namespace augur::train;
 using testing::some_numbers;
 
 constexpr std::size_t classes = 9, width = 5;
-using head = exit_head<dense_weight_matrix<double>>;
+using head = state_head<dense_weight_matrix<double>>;
 static_assert(CanBeClamped<head> && !CanBeClamped<draft_heads<dense_weight_matrix<double>>>);
 const auto close = boost::test_tools::tolerance(1e-10);
 

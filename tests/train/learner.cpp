@@ -10,14 +10,14 @@
 #include <utility>
 #include <vector>
 
-#include "augur/train/exit_head.hpp"
+#include "augur/train/state_head.hpp"
 #include "train/gradients.hpp"
 
 BOOST_AUTO_TEST_SUITE(train_learner)
 using namespace augur;
 using namespace augur::train;
 
-using head = exit_head<dense_weight_matrix<double>>;
+using head = state_head<dense_weight_matrix<double>>;
 constexpr std::size_t classes = 6, width = 4, count = 3;
 
 head new_head(const head_options& chosen = {.rank = 2}) {

@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "augur/train/exit_head.hpp"
+#include "augur/train/state_head.hpp"
 #include "augur/train/trainer.hpp"
 #include "train/gradients.hpp"
 
@@ -116,7 +116,7 @@ BOOST_AUTO_TEST_CASE(products_do_not_wait_for_others_on_the_pool) {
 
 BOOST_AUTO_TEST_CASE(a_head_on_it_learns) {
     const packed_matrix stored = packed(storage::q8_0);
-    exit_head head(packed_weight_matrix(stored), {.layer = 1, .vocabulary_size = classes}, {.rank = 8});
+    state_head head(packed_weight_matrix(stored), {.layer = 1, .vocabulary_size = classes}, {.rank = 8});
     trainer_options chosen;
     chosen.replay = {.capacity = 64, .top = 0};
     chosen.steps.rate = 0.03;

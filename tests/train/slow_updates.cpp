@@ -16,7 +16,7 @@
 #include "augur/scheme/speculator.hpp"
 #include "augur/testing/refined_models.hpp"
 #include "augur/testing/text_distribution_of.hpp"
-#include "augur/train/exit_head.hpp"
+#include "augur/train/state_head.hpp"
 #include "augur/train/updated_verifier.hpp"
 #include "train/identity.hpp"
 #include "train/while_learning.hpp"
@@ -26,7 +26,7 @@ using namespace augur;
 using namespace augur::train;
 
 constexpr std::size_t size = 3;
-using own_head = exit_head<dense_weight_matrix<float>>;
+using own_head = state_head<dense_weight_matrix<float>>;
 using updated = updated_verifier<testing::hidden_state_mock, own_head>;
 
 /// The mock's own: its states are its rows.
@@ -99,7 +99,7 @@ BOOST_AUTO_TEST_CASE(the_first_layers_draft_and_learn_beside_a_verifier_that_is_
     const updated_verifier target(model, head);
     slow_updates slow(head, quick());
     const std::vector<token> prompt{2, 0, 1};
-    using exit_type = exit_head<dense_weight_matrix<float>>;
+    using exit_type = state_head<dense_weight_matrix<float>>;
     const auto new_exit = [] {
         return exit_type(testing::identity_base(size), {.layer = 2, .vocabulary_size = size}, {.rank = 2});
     };
@@ -138,8 +138,8 @@ BOOST_AUTO_TEST_CASE(a_token_is_kept_with_the_state_that_it_was_drawn_from) {
     options.target = slow_target::soft;
     slow_updates slow(head, options);
     const std::vector<token> prompt{2, 0, 1, 1, 2};
-    const exit_head<dense_weight_matrix<float>> exit(testing::identity_base(size),
-                                                     {.layer = 2, .vocabulary_size = size}, {.rank = 2});
+    const state_head<dense_weight_matrix<float>> exit(testing::identity_base(size),
+                                                      {.layer = 2, .vocabulary_size = size}, {.rank = 2});
     const auto scheme = speculate(exit, target, policy::fixed_length{2}, accept::coupled{});
     decode::session s(scheme, prompt, {}, {.max_tokens = 40}, random::philox_chooser(7));
     while (s.finished == finish_reason::running) {

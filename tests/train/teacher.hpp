@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "augur/random/philox.hpp"
-#include "augur/train/exit_head.hpp"
 #include "augur/train/replay.hpp"
+#include "augur/train/state_head.hpp"
 
 namespace augur::testing {
 
@@ -43,8 +43,8 @@ struct linear_teacher {
         Eigen::Map<Eigen::VectorXf>(values.data(), classes) = wanted * h / std::sqrt(h.squaredNorm() / width);
         return values;
     }
-    train::exit_head<train::dense_weight_matrix<float>> head(const train::head_options& chosen = {
-                                                                 .rank = width}) const {
+    train::state_head<train::dense_weight_matrix<float>> head(const train::head_options& chosen = {
+                                                                  .rank = width}) const {
         return {train::dense_weight_matrix<float>(std::vector<float>(base.data(), base.data() + base.size()), classes,
                                                   width),
                 {.layer = 1, .vocabulary_size = classes},

@@ -5,14 +5,14 @@
 #include <vector>
 
 #include "augur/train/draft_heads.hpp"
-#include "augur/train/exit_head.hpp"
+#include "augur/train/state_head.hpp"
 #include "train/gradients.hpp"
 
 BOOST_AUTO_TEST_SUITE(train_trainable)
 using namespace augur;
 using namespace augur::train;
 
-using exits = exit_head<dense_weight_matrix<double>>;
+using exits = state_head<dense_weight_matrix<double>>;
 using heads = draft_heads<dense_weight_matrix<double>>;
 static_assert(Trainable<exits> && Trainable<heads>);
 

@@ -15,7 +15,7 @@
 #include "augur/policy/fixed_length.hpp"
 #include "augur/scheme/speculator.hpp"
 #include "augur/testing/refined_models.hpp"
-#include "augur/train/exit_head.hpp"
+#include "augur/train/state_head.hpp"
 #include "augur/train/watcher.hpp"
 #include "train/identity.hpp"
 #include "train/refuses.hpp"
@@ -29,7 +29,7 @@ using testing::fused_mock;
 
 constexpr std::size_t size = 3;
 const std::vector<token> prompt{2, 0, 1};
-using head_type = exit_head<dense_weight_matrix<float>>;
+using head_type = state_head<dense_weight_matrix<float>>;
 using training_batch = trained_layer<fused_mock, head_type>;
 static_assert(FusedModel<training_batch> && !FusedTreeModel<training_batch> && !MakesFusedStates<fused_mock>);
 

@@ -54,8 +54,8 @@ BOOST_AUTO_TEST_CASE(both_spreads_are_of_the_heads_tokens) {
     std::vector<token> even(classes);
     for (std::size_t i = 0; i < classes; ++i) even[i] = static_cast<token>(2 * i);
     std::vector<float> rows(teacher.base.data(), teacher.base.data() + teacher.base.size());
-    exit_head head(dense_weight_matrix<float>(std::move(rows), classes, linear_teacher::width),
-                   {.layer = 1, .vocabulary_size = vocabulary, .tokens = even}, {.rank = 2});
+    state_head head(dense_weight_matrix<float>(std::move(rows), classes, linear_teacher::width),
+                    {.layer = 1, .vocabulary_size = vocabulary, .tokens = even}, {.rank = 2});
     trainer online(head, small());
     double spread = 0;
     for (std::size_t n = 0; n < 4; ++n) {
@@ -433,7 +433,7 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_is_refused) {
 
 /// Positions with these bits, of a head that says nothing, so that a drafted token has half of what there is.
 BOOST_AUTO_TEST_CASE(rewards_are_taken_from_a_moving_average_of_the_bits_before_them) {
-    exit_head<dense_weight_matrix<float>> head(
+    state_head<dense_weight_matrix<float>> head(
         testing::identity_base(2), {.layer = 1, .vocabulary_size = 2},
         {.norm = norm_kind::none, .scale = scale_kind::none, .update = update_kind::none, .bias = true});
     auto chosen = small();
@@ -466,7 +466,7 @@ BOOST_AUTO_TEST_CASE(rewards_are_taken_from_a_moving_average_of_the_bits_before_
     BOOST_TEST(kept.rewards.baseline == 0.140625, close);
     trainer later(head, chosen);
     later.restore(kept);
-    for (trainer<exit_head<dense_weight_matrix<float>>>* each : {&online, &later}) {
+    for (trainer<state_head<dense_weight_matrix<float>>>* each : {&online, &later}) {
         each->publish();
         each->add({zeros, zeros, 0, accept_bit::accepted, 1});
         each->update();

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "augur/testing/refined_models.hpp"
-#include "augur/train/exit_head.hpp"
+#include "augur/train/state_head.hpp"
 #include "train/identity.hpp"
 #include "train/refuses.hpp"
 
@@ -14,13 +14,13 @@ using namespace augur;
 using namespace augur::train;
 
 constexpr std::size_t size = 3;
-using own_head = exit_head<dense_weight_matrix<float>>;
+using own_head = state_head<dense_weight_matrix<float>>;
 using updated = updated_verifier<testing::hidden_state_mock, own_head>;
 static_assert(HiddenStateModel<updated> && !TreeModel<updated> && !SplitModel<updated>);
 static_assert(updated::bitwise_rows == testing::hidden_state_mock::bitwise_rows);
 
 using split_updated = updated_verifier<testing::split_mock, own_head>;
-static_assert(SplitModel<split_updated> && !BatchModel<split_updated> && !TreeModel<split_updated>);
+static_assert(SplitModel<split_updated> && BatchModel<split_updated> && !TreeModel<split_updated>);
 
 struct within_numerics : testing::hidden_state_mock {
     static constexpr bool bitwise_rows = false;
@@ -115,10 +115,30 @@ BOOST_AUTO_TEST_CASE(its_first_layers_are_the_models_and_then_the_others_give_th
             }
         }
     }
-    auto a = target.make_sequence(), b = target.make_sequence();
-    const std::vector<pass<split_updated::sequence_type>> both{{.sequence = &a, .tokens = text},
-                                                               {.sequence = &b, .tokens = text}};
-    BOOST_TEST(testing::refuses([&] { target.run(both); }, "1 pass at a time, not 2"));
+}
+
+BOOST_AUTO_TEST_CASE(rows_of_passes_that_are_run_together_are_those_that_each_gets_alone) {
+    const testing::split_mock model(testing::hashed_model(size, 5));
+    own_head head = new_head();
+    head.assign(vector<float>::LinSpaced(head.values().size(), -1, 2));
+    const split_updated target(model, head);
+    const std::vector<token> other{1, 2}, third{0};
+    auto a = target.make_sequence(), b = target.make_sequence(), c = target.make_sequence();
+    const pass<split_updated::sequence_type> lower{.sequence = &b, .tokens = other, .to_layer = 2};
+    target.run(std::span(&lower, 1));
+    const std::vector<pass<split_updated::sequence_type>> all{{.sequence = &a, .tokens = text, .rows = 3},
+                                                              {.sequence = &b, .from_layer = 2},
+                                                              {.sequence = &c, .tokens = third, .rows = 0}};
+    const auto rows = target.run(all);
+    BOOST_TEST_REQUIRE(rows.size() == 5U);
+    auto whole_a = target.make_sequence(), whole_b = target.make_sequence();
+    const auto of_a = target.extend(whole_a, text), of_b = target.extend(whole_b, other);
+    for (std::size_t i = 0; i < 3; ++i) BOOST_TEST(rows[i] == of_a[i + 1], boost::test_tools::per_element());
+    for (std::size_t i = 0; i < 2; ++i) BOOST_TEST(rows[3 + i] == of_b[i], boost::test_tools::per_element());
+    BOOST_TEST(target.length(c) == 1U);
+    const pass<split_updated::sequence_type> more{.sequence = &a, .tokens = third};
+    BOOST_TEST(target.run(std::span(&more, 1)).size() == 1U);
+    BOOST_TEST(target.run({}).size() == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(all_states_are_shown_where_they_are_asked_for) {

@@ -12,7 +12,7 @@
 #include "augur/policy/fixed_length.hpp"
 #include "augur/scheme/speculator.hpp"
 #include "augur/testing/refined_models.hpp"
-#include "augur/train/exit_head.hpp"
+#include "augur/train/state_head.hpp"
 #include "train/identity.hpp"
 #include "train/while_learning.hpp"
 
@@ -25,7 +25,7 @@ using testing::wild_steps;
 
 constexpr std::size_t vocabulary = 3;
 const std::vector<token> prompt{2, 0, 1};
-using head_type = exit_head<dense_weight_matrix<float>>;
+using head_type = state_head<dense_weight_matrix<float>>;
 static_assert(draft::ExitHead<head_type>);
 
 head_type new_head() {

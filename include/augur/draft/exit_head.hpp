@@ -1,5 +1,5 @@
 #pragma once
-// The ExitHead concept: logits from a hidden state after some layers, for self-speculation.
+// The concepts ExitHead and AttendingHead: logits from hidden states after some layers, for self-speculation.
 
 #include <concepts>
 #include <cstddef>
@@ -29,6 +29,32 @@ concept ExitHead = HasVocabularySize<H> &&
     { head.layer() } -> std::convertible_to<std::size_t>;
     { head.hidden_size() } -> std::convertible_to<std::size_t>;
     { head.row(hidden, out) } -> std::same_as<void>;
+};
+
+/// An exit head with a past: guesses the next token from the states that all tokens so far have after the first
+/// `layer()` layers. What it attends to lies in a sequence of its own (own_sequence), position by position, beside the
+/// model's cache.
+/// Define: sequence_type, copyable; layer(), vocabulary_size(), hidden_size(); make_sequence(); length(sequence);
+///         append(sequence, states), of whole positions in order; truncate(sequence, length), exact; row(sequence,
+///         out), vocabulary_size() logits of what follows the last position; states(sequence), all that was appended.
+///         Optional: vocabulary_fingerprint() (HasVocabularyFingerprint); possible(), as of an ExitHead.
+/// Laws:   equal states, equal rows, however they were appended and truncated, until its weights change, which they may
+///         between rounds only; rows are then those of a sequence that is made anew. Several sequences may ask one
+///         head, one after the other.
+/// Models: train::attending_head. Smallest: tests/draft/attending_mock.hpp.
+template <class H>
+concept AttendingHead = HasVocabularySize<H> &&
+    requires(const H& head, typename H::sequence_type& sequence, std::span<const float> states, std::span<float> out,
+             std::size_t length) {
+    requires std::copyable<typename H::sequence_type>;
+    { head.layer() } -> std::convertible_to<std::size_t>;
+    { head.hidden_size() } -> std::convertible_to<std::size_t>;
+    { head.make_sequence() } -> std::same_as<typename H::sequence_type>;
+    { head.length(sequence) } -> std::convertible_to<std::size_t>;
+    { head.append(sequence, states) } -> std::same_as<void>;
+    { head.truncate(sequence, length) } -> std::same_as<void>;
+    { head.row(sequence, out) } -> std::same_as<void>;
+    { head.states(sequence) } -> std::convertible_to<std::span<const float>>;
 };
 
 /// The only tokens that a head gives logits above -infinity, as far as it says (logit_row::possible).

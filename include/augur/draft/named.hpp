@@ -4,7 +4,6 @@
 #include <type_traits>
 #include <utility>
 
-#include "augur/draft/attending_head.hpp"
 #include "augur/draft/concept.hpp"
 #include "augur/draft/draft_model.hpp"
 #include "augur/draft/draw_next.hpp"

@@ -10,11 +10,11 @@
 
 #include "augur/detail/owned_or_borrowed.hpp"
 #include "augur/detail/stopwatch.hpp"
-#include "augur/draft/attending_head.hpp"
 #include "augur/draft/concept.hpp"
 #include "augur/draft/draw_next.hpp"
 #include "augur/draft/exit_head.hpp"
 #include "augur/draft/exit_rows.hpp"
+#include "augur/draft/own_sequence.hpp"
 #include "augur/flow/task.hpp"
 #include "augur/model/same_vocabulary.hpp"
 #include "augur/types/scores.hpp"

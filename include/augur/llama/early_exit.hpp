@@ -78,7 +78,7 @@ inline backend::host::packed_matrix exit_matrix(const draft_checkpoint& file, co
 
 /// A draft model of the target's first layers, shared with it, and one exit of the draft checkpoint `exit`: the one
 /// after `depth` layers, 0 for the last. It has a cache of its own: a cheaper model for cascades and turns. To draft in
-/// the target's cache take llama::exit_head. Throws augur::error, naming the file and the values, where it was made for
+/// the target's cache take llama::host_exit. Throws augur::error, naming the file and the values, where it was made for
 /// another target or has no such exit. Of the options, head_tokens and layers are the file's to say.
 inline host_model load_exit(const std::filesystem::path& path, const host_model& target, std::size_t depth = 0,
                             const load_options& options = {}) {

@@ -1,6 +1,7 @@
 #pragma once
 // A trainable draft head with a layer of its own, attention included. See docs/train/attending_head.md.
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -9,80 +10,91 @@
 #include <utility>
 #include <vector>
 
-#include "augur/draft/attending_head.hpp"
+#include "augur/draft/exit_head.hpp"
 #include "augur/train/draft_attention.hpp"
 #include "augur/train/draft_layer.hpp"
-#include "augur/train/exit_head.hpp"
 #include "augur/train/head_options.hpp"
+#include "augur/train/layer_head.hpp"
 #include "augur/train/matrix.hpp"
 #include "augur/train/weight_matrix.hpp"
-#include "augur/train/with_exit.hpp"
 #include "augur/types/error.hpp"
 
 namespace augur::train {
 
-/// An exit_head on states that it makes itself: the last of the layers that draft is computed on a path of its own from
-/// the states that enter it, with low-rank updates of all seven projections (draft_attention, draft_layer) and keys and
-/// values of its own. The verifier's cache, and the states it goes on from, are as they are without. Models
-/// draft::AttendingHead and Trainable: the exit's numbers come first, then the layer's, then the attention's. Copies
-/// share the matrices.
+/// A layer_head that attends itself: the last of the layers that draft is computed on a path of its own from the states
+/// that enter it, with low-rank updates of all seven projections (draft_attention, draft_layer) and keys and values of
+/// its own. The verifier's cache, and the states it goes on from, are as they are without. Models draft::AttendingHead
+/// and Trainable: the layer_head's numbers come first, then the attention's. Copies share the matrices.
 /// `layer()` is the number of layers before its own, so that a draft takes layer() + 1.
 /// Effect on what is decoded: none; a criterion judges what is drafted.
-/// Cost: beside the exit's, the products of a whole layer for each row, and attention over all positions; in backward
-/// keys and values of whole texts. After an update the keys and values of a text are made anew, by products of the
-/// ranks alone.
+/// Cost: beside the state_head's, the products of a whole layer for each row, and attention over all positions; in
+/// backward keys and values of whole texts. After an update the keys and values of a text are made anew, by products of
+/// the ranks alone.
 /// Source: DVI ("low-rank updates of the last shallow layers"); Hu et al. 2021, LoRA (arXiv 2106.09685).
 template <WeightMatrix Base>
-class attending_head : public with_exit<Base, attending_options> {
-    using base_type = with_exit<Base, attending_options>;
+class attending_head : private layer_head<Base> {
+    using base_type = layer_head<Base>;
+    using base_type::last_layer;
+    using base_type::values_;
 
  public:
+    using base_type::alpha;
+    using base_type::classes;
+    using base_type::context_size;
+    using base_type::layer;
+    using base_type::layout;
+    using base_type::learns;
+    using base_type::possible;
+    using base_type::tokens;
     using base_type::values;
+    using base_type::vocabulary_fingerprint;
     using base_type::vocabulary_size;
+    using base_type::weight_matrix;
     using typename base_type::batch_type;
-    using typename base_type::exit_type;
     using typename base_type::parameter_vector;
     using typename base_type::scalar;
-    using layer_type = draft_layer<Base>;
+    using options_type = attending_options;
     using attention_type = draft_attention<Base>;
     using sequence_type = typename attention_type::sequence;
 
     /// What backward needs of a forward.
-    struct pass : exit_type::pass {
+    struct pass : base_type::pass {
         typename attention_type::pass attention;
-        typename layer_type::pass layer;
     };
 
     /// `place.layer`: of the states that enter the layer. Throws where layer, base, norm or tokens do not fit.
-    attending_head(attention_projections<Base> attention, layer_projections<Base> layer, Base base,
+    attending_head(attention_projections<Base> attention, layer_projections<Base> last, Base base,
                    const head_place& place, const attending_options& chosen)
-        : base_type(std::move(base), place, chosen),
-          layer_(std::move(layer), chosen.layer_rank, chosen.epsilon, this->exit_parameters()),
+        : base_type("attending_head", std::move(last), std::move(base), place, chosen),
+          options_(chosen),
           attention_(std::move(attention), chosen.attention_rank, chosen.epsilon,
-                     this->exit_parameters() + layer_.size()) {
-        if (layer_.width() != exit().hidden_size() || attention_.width() != layer_.width() ||
-            attention_.attended() != layer_.attended()) {
+                     static_cast<std::size_t>(values_.size())) {
+        if (attention_.width() != last_layer().width() || attention_.attended() != last_layer().attended()) {
             detail::fail("attending_head: the attention makes ", attention_.attended(), " numbers of ",
-                         attention_.width(), ", the layer reads ", layer_.attended(), " and makes ", layer_.width(),
-                         ", the head reads ", exit().hidden_size());
+                         attention_.width(), ", the layer reads ", last_layer().attended(), " and makes ",
+                         last_layer().width());
         }
-        parameter_vector& all = this->begin_values(layer_.size() + attention_.size());
-        layer_.begin(all, chosen.seed);
-        attention_.begin(all, chosen.seed);
+        values_.conservativeResize(values_.size() + detail::index(attention_.size()));
+        attention_.begin(values_, chosen.seed);
     }
 
+    const attending_options& options() const { return options_; }
     std::size_t hidden_size() const { return attention_.width(); }
     std::array<head_block, 22> blocks() const {
-        return base_type::joined(exit().blocks(), layer_.blocks(), attention_.blocks());
+        std::array<head_block, 22> all{};
+        const auto before = base_type::blocks();
+        const auto own = attention_.blocks();
+        std::copy(own.begin(), own.end(), std::copy(before.begin(), before.end(), all.begin()));
+        return all;
     }
 
     void assign(const parameter_vector& from) {
-        this->assign_parameters(from, "attending_head");
+        base_type::assign(from);
         made_by_ = next_number();
     }
     /// Swaps the parameters of two heads of one kind, at no cost.
     void swap(attending_head& other) {
-        this->swap_parameters(other, "attending_head");
+        base_type::swap(other);
         std::swap(made_by_, other.made_by_);
     }
 
@@ -102,7 +114,7 @@ class attending_head : public with_exit<Base, attending_options> {
         if (out.size() != vocabulary_size()) {
             detail::fail("attending_head: it makes ", vocabulary_size(), " logits, not ", out.size());
         }
-        this->exit_row(layer_.forward(values(), attention_.layer_input(values(), made_by_, of)).state, out);
+        this->row_of_state(last_layer().forward(values(), attention_.layer_input(values(), made_by_, of)).state, out);
     }
 
     /// Logits of the classes, a column for each asked position of a text; where no texts are given, for each of
@@ -114,29 +126,24 @@ class attending_head : public with_exit<Base, attending_options> {
         const batch_type all =
             asked.sequences.empty() ? alone(states, rows, positions) : together(asked, rows, positions);
         activations.attention = attention_.forward(values(), all, positions, rows);
-        batch_type layer_inputs(detail::index(layer_.layer_input_size()), detail::index(rows.size()));
+        batch_type layer_inputs(detail::index(last_layer().layer_input_size()), detail::index(rows.size()));
         layer_inputs.topRows(activations.attention.attended.rows()) = activations.attention.attended;
         for (std::size_t i = 0; i < rows.size(); ++i) {
             layer_inputs.col(detail::index(i)).tail(all.rows()) = all.col(detail::index(rows[i].own));
         }
-        activations.layer = layer_.forward(values(), layer_inputs);
-        static_cast<typename exit_type::pass&>(activations) = exit().forward(activations.layer.state);
+        static_cast<typename base_type::pass&>(activations) = base_type::forward(layer_inputs);
         return activations;
     }
 
     /// The gradient of a loss by each parameter, given that by each logit.
     parameter_vector backward(const pass& activations, const batch_type& grad_logits) const {
-        parameter_vector gradient = parameter_vector::Zero(values().size());
-        batch_type grad_state, grad_attended;
-        gradient.head(exit().values().size()) = exit().backward(activations, grad_logits, &grad_state);
-        layer_.backward(values(), activations.layer, grad_state, gradient, &grad_attended);
+        batch_type grad_attended;
+        parameter_vector gradient = base_type::backward(activations, grad_logits, &grad_attended);
         attention_.backward(values(), activations.attention, grad_attended, gradient);
         return gradient;
     }
 
  private:
-    using base_type::exit;
-
     static std::uint64_t next_number() {
         static std::atomic<std::uint64_t> last{0};
         return ++last;
@@ -170,7 +177,7 @@ class attending_head : public with_exit<Base, attending_options> {
         return all;
     }
 
-    layer_type layer_;
+    attending_options options_;
     attention_type attention_;
     std::uint64_t made_by_ = next_number();  ///< of these numbers: keys and values by others are made anew
 };

@@ -88,22 +88,22 @@ struct head_layout {
  private:
     static void check(const head_options& chosen, std::size_t classes, std::size_t width) {
         if (!(chosen.epsilon >= 0 && std::isfinite(chosen.epsilon))) {
-            detail::fail("exit_head: epsilon is ", chosen.epsilon, "; it must be finite, and 0 or more");
+            detail::fail("state_head: epsilon is ", chosen.epsilon, "; it must be finite, and 0 or more");
         }
         if (chosen.layer_rank != 0) {
-            detail::fail("exit_head: layer_rank is ", chosen.layer_rank, "; it has no layer, a layer_head has one");
+            detail::fail("state_head: layer_rank is ", chosen.layer_rank, "; it has no layer, a layer_head has one");
         }
         if (chosen.clamp != 0 && !(chosen.clamp >= 1 && std::isfinite(chosen.clamp))) {
-            detail::fail("exit_head: clamp is ", chosen.clamp, "; it must be 1 or more, or 0 for none");
+            detail::fail("state_head: clamp is ", chosen.clamp, "; it must be 1 or more, or 0 for none");
         }
         if (chosen.clamp != 0 && chosen.weight_norm) {
-            detail::fail("exit_head: clamp is ", chosen.clamp,
+            detail::fail("state_head: clamp is ", chosen.clamp,
                          " and weight_norm is on; rows of a learned length are not clamped");
         }
         const bool low_rank = chosen.update == update_kind::state || chosen.update == update_kind::output;
         const std::size_t most = chosen.update == update_kind::state || width < classes ? width : classes;
         if (low_rank && (chosen.rank == 0 || chosen.rank > most)) {
-            detail::fail("exit_head: rank is ", chosen.rank, "; it must be between 1 and ", most);
+            detail::fail("state_head: rank is ", chosen.rank, "; it must be between 1 and ", most);
         }
     }
 };

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "augur/draft/attending_head.hpp"
+#include "augur/draft/own_sequence.hpp"
 #include "augur/random/philox.hpp"
 #include "augur/train/replay.hpp"
 #include "augur/train/trainable.hpp"

@@ -31,7 +31,7 @@ struct asked_rows {
 ///         Optional: alpha(); base(), layout() (CanBeClamped).
 /// Laws:   backward is exact; forward is a pure function of values and inputs, and gives the very rows that draft;
 ///         assign and swap alone change values, and are called between rounds; copies learn apart.
-/// Models: exit_head, layer_head, attending_head, draft_heads.
+/// Models: state_head, layer_head, attending_head, draft_heads.
 template <class H>
 concept Trainable = std::copyable<H> && requires(H& changed, const H& head, const typename H::pass& activations,
                                                  const columns<typename H::scalar>& in, const asked_rows& asked) {

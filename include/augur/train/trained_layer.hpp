@@ -21,7 +21,7 @@ concept MakesFusedStates = requires(const M& model, sequence_t<M>& sequence, std
     model.extend_states(sequence, tokens, states);
 };
 
-/// The layer `M` with the rows of `Head`, an exit_head on the states that M makes, in place of M's own: models
+/// The layer `M` with the rows of `Head`, a state_head on the states that M makes, in place of M's own: models
 /// FusedModel, so that draft::eagle drafts with it; shown by train::watcher. The head may change between rounds. What M
 /// computes is as it was, so that the cache of earlier positions stays true: layer and fusing matrix do not learn.
 /// Refers to both.

@@ -16,7 +16,7 @@
 #include <utility>
 
 #include "augur/detail/stopwatch.hpp"
-#include "augur/draft/attending_head.hpp"
+#include "augur/draft/own_sequence.hpp"
 #include "augur/train/checkpoint.hpp"
 #include "augur/train/learner.hpp"
 #include "augur/train/replay.hpp"
@@ -28,7 +28,7 @@
 
 namespace augur::train {
 
-/// Keeps training examples from rounds, and updates the head that drafts: an exit_head& of draft::self_speculation,
+/// Keeps training examples from rounds, and updates the head that drafts: a state_head& of draft::self_speculation,
 /// draft_heads& of draft::heads or head_tree, or another Trainable. It is told by a watcher, heads by a heads_watcher.
 /// The head changes in show(), committed() and publish() only, which are called between rounds: inside a round weights
 /// are constant, so that whatever law the scheme promises, it keeps (tests/train/watcher.cpp). With `background`, a

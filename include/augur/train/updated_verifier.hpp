@@ -11,6 +11,7 @@
 #include "augur/draft/exit_head.hpp"
 #include "augur/model/concepts.hpp"
 #include "augur/model/pass.hpp"
+#include "augur/model/pass_rows.hpp"
 #include "augur/model/run.hpp"
 #include "augur/model/same_vocabulary.hpp"
 #include "augur/types/error.hpp"
@@ -26,6 +27,10 @@ class head_in_place {
     struct sequence_type {
         sequence_t<M> inner;
         std::vector<float> rows{};
+        std::vector<const float*> places{};  ///< of the rows of a run that begins with this sequence
+
+        std::size_t memory_bytes() const requires requires { inner.memory_bytes(); }
+        { return inner.memory_bytes(); }
     };
 
     const Head& head() const { return *head_; }
@@ -89,29 +94,36 @@ class split_verifier : public whole_verifier<M, Head> {
     using base_class = whole_verifier<M, Head>;
 
  public:
-    static constexpr pass_features passes = pass_features::layers;
+    static constexpr pass_features passes = pass_features::layers | pass_features::batches;
     using typename base_class::sequence_type;
 
     std::size_t layer_count() const { return this->model().layer_count(); }
     std::size_t waiting(const sequence_type& sequence) const { return this->model().waiting(sequence.inner); }
 
-    /// One pass: a chain, or a part of the layers.
-    scores run(std::span<const pass<sequence_type>> passes_asked) const {
-        if (passes_asked.size() != 1) {
-            detail::fail("updated_verifier: it runs 1 pass at a time, not ", passes_asked.size());
+    /// Chains, or parts of the layers; together where M runs them so.
+    scattered_scores run(std::span<const pass<sequence_type>> asked) const {
+        if (asked.empty()) return {};
+        std::vector<pass<sequence_t<M>>> own;
+        std::vector<model::pass_rows<M>> unused(asked.size());
+        std::vector<std::size_t> rows;
+        for (const pass<sequence_type>& each : asked) {
+            rows.push_back(each.wanted(waiting(*each.sequence)));
+            own.push_back({.sequence = &each.sequence->inner,
+                           .tokens = each.tokens,
+                           .parents = each.parents,
+                           .rows = each.rows,
+                           .from_layer = each.from_layer,
+                           .to_layer = each.to_layer,
+                           .states = each.states});
         }
-        const pass<sequence_type>& asked = passes_asked.front();
-        sequence_type& sequence = *asked.sequence;
-        const std::size_t rows = asked.wanted(waiting(sequence));
-        const pass<sequence_t<M>> own{.sequence = &sequence.inner,
-                                      .tokens = asked.tokens,
-                                      .parents = asked.parents,
-                                      .rows = asked.rows,
-                                      .from_layer = asked.from_layer,
-                                      .to_layer = asked.to_layer,
-                                      .states = asked.states};
-        model::run<M>(this->model(), own);
-        return this->last_rows(sequence, rows);
+        model::run<M>(this->model(), own, unused);
+        std::vector<const float*>& places = asked.front().sequence->places;
+        places.clear();
+        for (std::size_t i = 0; i < asked.size(); ++i) {
+            const scores of_pass = this->last_rows(*asked[i].sequence, rows[i]);
+            for (std::size_t row = 0; row < rows[i]; ++row) places.push_back(of_pass[row].data());
+        }
+        return {places.data(), places.size(), this->vocabulary_size(), draft::possible_of(this->head())};
     }
 
     /// See LayerInputModel.

@@ -4,8 +4,9 @@
 #include <type_traits>
 #include <utility>
 
-#include "augur/draft/attending_head.hpp"
+#include "augur/draft/exit_head.hpp"
 #include "augur/draft/exit_rows.hpp"
+#include "augur/draft/own_sequence.hpp"
 
 namespace augur::train {
 

@@ -23,7 +23,7 @@ using namespace backend::device;  // what kernels are made of
 /// Trivially copyable, and asked by functions that kernels can call: plan or length, and learn where it has one, are
 /// AUGUR_HOST_DEVICE or constexpr. It plans chains, by the default entropy.
 template <class P>
-concept KernelPolicy = SpeculationPolicy<P> && std::is_trivially_copyable_v<P> && shape_of<P>
+concept KernelPolicy = SpeculationPolicy<P> && std::is_trivially_copyable_v<P> && augur::shape_of<P>
 == draft_shape::chain && !reads_of<P>.measures_entropy();
 
 /// What became of a round, for the host: tokens drafted, of these committed, and committed in all.

@@ -36,7 +36,7 @@ concept ResidentSplitModel = ResidentModel<M> &&
 };
 
 /// draft::ExitHead for states in a system's memory: `launch(state)` launches, and nothing else, what makes the row of
-/// one state; `logits()` is where it is. Models: llama::device::exit_head.
+/// one state; `logits()` is where it is. Models: llama::device::device_exit.
 template <class H>
 concept ResidentHead = requires(const H& head, const float* state) {
     { head.layer() } -> std::convertible_to<std::size_t>;

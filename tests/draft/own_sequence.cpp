@@ -1,4 +1,4 @@
-#include "augur/draft/attending_head.hpp"
+#include "augur/draft/own_sequence.hpp"
 
 #include <algorithm>
 #include <augur/accept/block.hpp>
@@ -24,7 +24,7 @@
 #include "sanitized.hpp"
 #include "train/refuses.hpp"
 
-BOOST_AUTO_TEST_SUITE(draft_attending_head)
+BOOST_AUTO_TEST_SUITE(draft_own_sequence)
 using namespace augur;
 using policy::fixed_length;
 using testing::attending_mock;

@@ -31,12 +31,12 @@ inline std::size_t default_split(std::size_t layers) {
 /// logits = output * norm(h), of the state h after some of a target's layers. Models draft::ExitHead: its rows are
 /// those of a Llama of these layers with this norm and output, bit for bit, with any number of threads. Const and safe
 /// to share: callers take turns.
-class exit_head {
+class host_exit {
  public:
     /// An exit of the draft checkpoint `exit` of a draft bundle: the one after `layer` layers, 0 for the one nearest to
     /// default_split. Throws augur::error, naming the file and the values, where it was made for another target or has
     /// no such exit. Of the options, weights, threads, pool and instruction_set count.
-    static exit_head load(const std::filesystem::path& path, const host_model& target, std::size_t layer = 0,
+    static host_exit load(const std::filesystem::path& path, const host_model& target, std::size_t layer = 0,
                           const load_options& options = {}) {
         const draft_checkpoint file(path, "exit", target);
         layer = exit_depth(file, target, layer == 0 ? nearest(exit_depths(file, target), target) : layer);
@@ -44,19 +44,19 @@ class exit_head {
         auto norm = reader.vector("augur.exit." + std::to_string(layer) + ".norm.weight", target.hidden_size());
         auto output = exit_matrix(file, target, layer, options.weights);
         check_all_read(file, target);
-        return exit_head(layer, std::move(norm), std::move(output), file.head_tokens(), target, options);
+        return host_exit(layer, std::move(norm), std::move(output), file.head_tokens(), target, options);
     }
 
     /// The target's own norm and output, which must outlive it, after `layer` layers: default_split if 0.
-    static exit_head untrained(const host_model& target, std::size_t layer = 0, const load_options& options = {}) {
+    static host_exit untrained(const host_model& target, std::size_t layer = 0, const load_options& options = {}) {
         const weights& own = target.parameters();
-        return exit_head(layer == 0 ? default_split(target.layer_count()) : layer, own.final_norm, {}, own.head_tokens,
+        return host_exit(layer == 0 ? default_split(target.layer_count()) : layer, own.final_norm, {}, own.head_tokens,
                          target, options);
     }
 
     /// From parts: the output has the rows of `head_tokens`, ascending, or of all if none are named; with no rows it is
     /// the target's own, which must outlive it. Throws where sizes differ from the target's.
-    exit_head(std::size_t layer, std::vector<float> norm, backend::host::packed_matrix output,
+    host_exit(std::size_t layer, std::vector<float> norm, backend::host::packed_matrix output,
               std::vector<token> head_tokens, const host_model& target, const load_options& options)
         : parts_(std::make_unique<parts>(layer, std::move(norm), std::move(output), std::move(head_tokens), target,
                                          options)) {}

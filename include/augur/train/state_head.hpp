@@ -1,5 +1,5 @@
 #pragma once
-// A trainable head on the hidden states after some layers. See docs/train/exit_head.md.
+// A trainable head on the hidden states after some layers. See docs/train/state_head.md.
 
 #include <cstddef>
 #include <span>
@@ -25,7 +25,7 @@ namespace augur::train {
 /// norm or state are learned, else none.
 /// Source: DVI, notes 1 and 7.
 template <WeightMatrix Base>
-class exit_head : public head_on_weight_matrix<Base> {
+class state_head : public head_on_weight_matrix<Base> {
     using base_class = head_on_weight_matrix<Base>;
 
  public:
@@ -42,8 +42,8 @@ class exit_head : public head_on_weight_matrix<Base> {
     };
 
     /// Throws where base, norm or tokens do not fit.
-    exit_head(Base base, const head_place& place, const head_options& chosen = {})
-        : base_class("exit_head", std::move(base), place),
+    state_head(Base base, const head_place& place, const head_options& chosen = {})
+        : base_class("state_head", std::move(base), place),
           layer_(place.layer),
           options_(chosen),
           layout_(chosen, weight_matrix_.classes(), weight_matrix_.width()) {
@@ -67,15 +67,15 @@ class exit_head : public head_on_weight_matrix<Base> {
 
     void assign(const parameter_vector& values) {
         if (values.size() != values_.size()) {
-            detail::fail("exit_head: it has ", values_.size(), " parameters, not ", values.size());
+            detail::fail("state_head: it has ", values_.size(), " parameters, not ", values.size());
         }
         values_ = values;
         refresh();
     }
     /// Swaps the parameters of two heads of one kind, at no cost.
-    void swap(exit_head& other) {
+    void swap(state_head& other) {
         if (other.values_.size() != values_.size()) {
-            detail::fail("exit_head: cannot swap heads with ", values_.size(), " and ", other.values_.size(),
+            detail::fail("state_head: cannot swap heads with ", values_.size(), " and ", other.values_.size(),
                          " parameters");
         }
         values_.swap(other.values_);
@@ -85,7 +85,7 @@ class exit_head : public head_on_weight_matrix<Base> {
     /// Logits of the whole vocabulary after one state; -infinity for a token without a class.
     void row(std::span<const float> hidden, std::span<float> out) const {
         if (hidden.size() != weight_matrix_.width() || out.size() != this->vocabulary_size()) {
-            detail::fail("exit_head: it makes ", this->vocabulary_size(), " logits of a state of ",
+            detail::fail("state_head: it makes ", this->vocabulary_size(), " logits of a state of ",
                          weight_matrix_.width(), " numbers, not ", out.size(), " of ", hidden.size());
         }
         this->write_row(forward(base_class::column_of(hidden)).logits, out);
@@ -150,7 +150,7 @@ class exit_head : public head_on_weight_matrix<Base> {
     void check_norm(const head_place& place) const {
         const std::size_t width = weight_matrix_.width();
         if (!place.norm_weight.empty() && place.norm_weight.size() != width) {
-            detail::fail("exit_head: the norm has ", place.norm_weight.size(), " weights, but hidden states have ",
+            detail::fail("state_head: the norm has ", place.norm_weight.size(), " weights, but hidden states have ",
                          width, " numbers");
         }
     }

@@ -1,3 +1,5 @@
+#include "augur/llama/device/device_exit.hpp"
+
 #include <augur/accept/coupled.hpp>
 #include <augur/accept/exact.hpp>
 #include <augur/accept/rejection_sampling.hpp>
@@ -17,7 +19,6 @@
 
 #include "augur/backend/device/send.hpp"
 #include "augur/llama/device/device_model.hpp"
-#include "augur/llama/device/exit_head.hpp"
 #include "augur/llama/device/resident.hpp"
 #include "llama/small_llama.hpp"
 #include "sanitized.hpp"
@@ -28,13 +29,13 @@ namespace loops = augur::decode::device;
 using augur::token;
 using kernels::bfloat16, kernels::emulated_system;
 
-BOOST_AUTO_TEST_SUITE(llama_device_exit_head)
+BOOST_AUTO_TEST_SUITE(llama_device_exit)
 
 namespace {
 
 using model_type = device::device_model<bfloat16, emulated_system>;
 using resident_type = device::resident<bfloat16, emulated_system>;
-using head_type = device::exit_head<bfloat16, emulated_system>;
+using head_type = device::device_exit<bfloat16, emulated_system>;
 static_assert(augur::draft::ExitHead<head_type> && loops::ResidentHead<head_type>);
 static_assert(loops::ResidentSplitModel<resident_type>);
 

@@ -23,13 +23,13 @@ namespace augur::llama::device {
 /// and its norm or another. Models draft::ExitHead and decode::device::ResidentHead: its rows are those of a
 /// device_model of these layers with this norm, bit for bit. One state at a time; callers of row() take turns.
 template <class Element, kernels::System S, device_format F = device_format::elements>
-class exit_head {
+class device_exit {
  public:
     using weights_type = weights_on_device<Element, S, F>;
 
     /// After `layer` layers. An empty norm stands for the model's own. Throws where a norm has another size.
     template <class Products>
-    exit_head(const device_model<Element, S, F, Products>& of, std::size_t layer, std::span<const float> norm = {})
+    device_exit(const device_model<Element, S, F, Products>& of, std::size_t layer, std::span<const float> norm = {})
         : parts_(std::make_unique<parts>(of.system(), of.configuration(), of.shared_weights(), norm)), layer_(layer) {}
 
     std::size_t layer() const { return layer_; }
@@ -95,6 +95,6 @@ class exit_head {
 };
 
 template <class Element, kernels::System S, device_format F, class Products, class... Norm>
-exit_head(const device_model<Element, S, F, Products>&, std::size_t, const Norm&...) -> exit_head<Element, S, F>;
+device_exit(const device_model<Element, S, F, Products>&, std::size_t, const Norm&...) -> device_exit<Element, S, F>;
 
 }  // namespace augur::llama::device

@@ -1,4 +1,4 @@
-#include "augur/train/exit_head.hpp"
+#include "augur/train/state_head.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>
@@ -9,7 +9,7 @@
 #include "train/gradients.hpp"
 #include "train/refuses.hpp"
 
-BOOST_AUTO_TEST_SUITE(train_exit_head)
+BOOST_AUTO_TEST_SUITE(train_state_head)
 using namespace augur;
 using namespace augur::train;
 using testing::differences;
@@ -27,12 +27,12 @@ std::vector<Scalar> weights_of_base() {
     return weights;
 }
 template <class Scalar>
-exit_head<dense_weight_matrix<Scalar>> head_of(const head_options& chosen = {}) {
+state_head<dense_weight_matrix<Scalar>> head_of(const head_options& chosen = {}) {
     return {dense_weight_matrix<Scalar>(weights_of_base<Scalar>(), classes, width),
             {.layer = 4, .vocabulary_size = classes, .norm_weight = norm_weight},
             chosen};
 }
-using head = exit_head<dense_weight_matrix<double>>;
+using head = state_head<dense_weight_matrix<double>>;
 
 /// Numbers as they may be after some learning.
 template <class Head>
@@ -152,8 +152,8 @@ BOOST_AUTO_TEST_CASE(a_pruned_head_has_logits_for_its_tokens_only) {
     const dense_weight_matrix<float> base(weights_of_base<float>(), classes, width);
     const std::vector<token> tokens{7, 1, 4};
     const head_place place{.layer = 2, .vocabulary_size = classes, .norm_weight = norm_weight, .tokens = tokens};
-    const exit_head pruned(base.selected(tokens), place, {.rank = 2});
-    const exit_head whole(base, {.layer = 2, .vocabulary_size = classes, .norm_weight = norm_weight}, {.rank = 2});
+    const state_head pruned(base.selected(tokens), place, {.rank = 2});
+    const state_head whole(base, {.layer = 2, .vocabulary_size = classes, .norm_weight = norm_weight}, {.rank = 2});
     BOOST_TEST(pruned.classes() == 3U);
     BOOST_TEST(pruned.vocabulary_size() == classes);
     BOOST_TEST(whole.possible().empty());
@@ -161,7 +161,7 @@ BOOST_AUTO_TEST_CASE(a_pruned_head_has_logits_for_its_tokens_only) {
     const std::vector<token> ascending{1, 4, 7};
     head_place sorted = place;
     sorted.tokens = ascending;
-    const exit_head listed(base.selected(ascending), sorted, {.rank = 2});
+    const state_head listed(base.selected(ascending), sorted, {.rank = 2});
     BOOST_TEST(listed.possible() == ascending, boost::test_tools::per_element());
     const std::vector<float> hidden{1, -2, 0.5F, 3, 0};
     std::vector<float> row(classes, 7), all(classes);
@@ -202,12 +202,12 @@ BOOST_AUTO_TEST_CASE(heads_of_one_kind_change_places) {
 BOOST_AUTO_TEST_CASE(what_does_not_fit_is_refused_with_both_values) {
     const dense_weight_matrix<float> base(weights_of_base<float>(), classes, width);
     const auto refused = [&](const head_place& place, const head_options& chosen, const std::string& said) {
-        BOOST_TEST(testing::refuses([&] { exit_head(base, place, chosen); }, said), said);
+        BOOST_TEST(testing::refuses([&] { state_head(base, place, chosen); }, said), said);
     };
     const std::vector<float> four(4, 1.0F);
     const std::vector<token> few{1, 2};
     const head_place fits{.layer = 1, .vocabulary_size = classes};
-    refused({.layer = 1, .vocabulary_size = 8}, {.rank = 2}, "exit_head: the base has 9 rows, but there are 8 tokens");
+    refused({.layer = 1, .vocabulary_size = 8}, {.rank = 2}, "state_head: the base has 9 rows, but there are 8 tokens");
     refused({.layer = 1, .vocabulary_size = classes, .norm_weight = four}, {.rank = 2},
             "4 weights, but hidden states have 5");
     refused({.layer = 1, .vocabulary_size = classes, .tokens = few}, {.rank = 2}, "9 rows, but there are 2 tokens");
