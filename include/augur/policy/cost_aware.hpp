@@ -54,11 +54,7 @@ class cost_aware : public planner_of<Shape> {
 /// from its own. A round that measures plain decoding is plain for both. Each spends its own savings, so that in sum
 /// they lose five passes and a hundredth of the time. Effect on the distribution: none. Cost: both parts'.
 template <draft_shape Trees>
-class cost_aware<draft_shape::chain, Trees> {
-    static_assert(Trees != draft_shape::chain,
-                  "augur: cost_aware<draft_shape::chain, draft_shape::chain> is cost_aware<draft_shape::chain>, which "
-                  "distinguishes drafters by itself");
-
+requires(Trees != draft_shape::chain) class cost_aware<draft_shape::chain, Trees> {
  public:
     static constexpr signals_read reads{.available = signals::match_length};
     static constexpr draft_shape plans = Trees;
