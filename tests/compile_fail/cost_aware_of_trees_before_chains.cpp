@@ -1,4 +1,4 @@
-// Of a fallback's drafters those that draft chains come first: matches are cheap, and where one is right a tree is not needed.
+// Of a fallback's drafters those that draft chains come first: where a match is right no tree is needed.
 // expected-error {{cost_aware drafts one shape, or chains and then trees}}
 #include "augur/policy/cost_aware.hpp"
 
