@@ -177,6 +177,7 @@ BOOST_AUTO_TEST_CASE(what_passes_took_goes_into_the_next_text) {
     time_account next = account();
     next.recall_passes({});
     BOOST_TEST(next.verify_seconds(1) == 1.0, is);  // as was said
+    BOOST_TEST(!next.measures_plain());
     next.recall_passes(std::vector<policy::timed>{{5, 9}, {6, 1}});
     BOOST_TEST(next.verify_seconds(1) == 5.0, is);
     BOOST_TEST((next.learned_passes() == std::vector<policy::timed>{{5, 4}, {6, 1}, {}}));
