@@ -166,6 +166,13 @@ BOOST_AUTO_TEST_CASE(of_a_round_in_which_somebody_else_drafted_passes_and_pace_a
     BOOST_TEST(of.measures_plain());  // since the first, three rounds ago
 }
 
+BOOST_AUTO_TEST_CASE(what_somebody_elses_pass_took_beyond_what_was_said_is_not_owed) {
+    time_account of = account();
+    of.learn_pass({.decided_on = {}, .drafted = 1, .verify_seconds = 9});
+    of.learn_pass({.decided_on = {}, .verify_seconds = 1});
+    BOOST_TEST(of.allowance() == 2.0, is);
+}
+
 BOOST_AUTO_TEST_CASE(what_passes_took_goes_into_the_next_text) {
     time_account of(terms(), {});
     BOOST_TEST(of.verify_seconds(1) == 0.0);
