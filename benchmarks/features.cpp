@@ -22,8 +22,8 @@
 #include <augur/llama/draft_heads.hpp>
 #include <augur/llama/host_model.hpp>
 #include <augur/measure/entropy.hpp>
+#include <augur/policy/cost_aware.hpp>
 #include <augur/policy/fixed_length.hpp>
-#include <augur/policy/tree_cost_aware.hpp>
 #include <augur/policy/tree_hysteresis.hpp>
 #include <augur/policy/tree_static.hpp>
 #include <augur/scheme/speculator.hpp>
@@ -360,7 +360,7 @@ json schedule(const texts& all, std::vector<json*> entries, const topology& publ
     note("plain", policy::tree_static());
     note("published", policy::tree_static(published));
     note("static", policy::tree_static(bank.shape(bank.fastest())));
-    note("cost_aware", policy::tree_cost_aware());
+    note("cost_aware", policy::cost_aware<draft_shape::tree>());
     if (bank.size() == 1) return out;
     const tree::tree_pair pair = tree::pair_of(bank);
     const std::size_t depth = bank.shape(pair.aggressive).depth();

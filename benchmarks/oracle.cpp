@@ -7,7 +7,7 @@
 // position of plain decoding's text, under a criterion that accepts nothing: so it is known how much of a draft would
 // be accepted anywhere. The oracle's path is a shortest one (dynamic programming). Beside it:
 //   chains   policy::cost_aware, of chains as the oracle's
-//   trees    policy::hybrid_value_cost_aware, whose trees of the layer are what `--scheme auto` drafts
+//   trees    policy::cost_aware<chain, grown_tree>, whose trees of the layer are what `--scheme auto` drafts
 //   again    the same on the same text once more, with what it learned of it: what is lost on finding out is not in it
 // All paths are priced alike, by T(n) as measured beforehand and by what a token of the layer took in this run; so
 // shares do not depend on the machine's moods, but for what these make of T(n) and of a policy's own clock. With
@@ -28,7 +28,6 @@
 #include <augur/llama/host_model.hpp>
 #include <augur/policy/cost_aware.hpp>
 #include <augur/policy/fixed_length.hpp>
-#include <augur/policy/hybrid_value_cost_aware.hpp>
 #include <augur/policy/learned_state.hpp>
 #include <augur/random/chooser.hpp>
 #include <augur/tune/verify_curve.hpp>
@@ -197,7 +196,8 @@ struct measurement {
         const std::vector<double> curve(pass.begin(), pass.end());
         const auto trees = [&](const policy::learned_state& known) {
             const draft::eagle_tree drafts(layer, {.depth = 8, .top_k = 4, .nodes = most_nodes});
-            const policy::hybrid_value_cost_aware as_it_pays({.max_nodes = most_nodes, .verify_seconds = curve}, known);
+            const policy::cost_aware<draft_shape::chain, draft_shape::grown_tree> as_it_pays(
+                {.max_nodes = most_nodes, .verify_seconds = curve}, known);
             const told_prices policy(as_it_pays, pass, drafters[1].token_seconds, level);
             return run(speculate(draft::fallback(lookup, drafts), target, policy, accept::exact{}));
         };

@@ -173,7 +173,7 @@ bool run(const settings& chosen) {
     warm.stop.max_tokens = 16;
     decode::generate(plain(model), prompts.front().tokens, warm);
 
-    const std::size_t longest = chosen.length == 0 ? policy::cost_aware_options{}.max_length : chosen.length;
+    const std::size_t longest = chosen.length == 0 ? policy::cost_aware_options<>{}.max_length : chosen.length;
     const auto pass_seconds = tune::verify_curve(model, longest + 1);
 
     const auto with = [&](auto criterion) {

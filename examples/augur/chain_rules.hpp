@@ -25,20 +25,20 @@ using any_criterion = std::variant<accept::exact, accept::rejection_sampling, ac
 any_criterion criterion_of(const std::string& name);
 
 /// The length that pays, or the one that was named.
-class planned_length : public planned<policy::fixed_length, policy::cost_aware> {
+class planned_length : public planned<policy::fixed_length, policy::cost_aware<>> {
  public:
-    static constexpr signals_read reads = policy::cost_aware::reads;
+    static constexpr signals_read reads = policy::cost_aware<>::reads;
 
     planned_length(const scheme_options& resolved, const run_request& request)
         : planned(resolved.length
                       ? planned(policy::fixed_length{*resolved.length})
-                      : planned(policy::cost_aware({.verify_seconds = request.verify_seconds}, request.known))) {}
+                      : planned(policy::cost_aware<>({.verify_seconds = request.verify_seconds}, request.known))) {}
 
     draft_plan plan(const observation& seen) const {
         return std::visit([&](const auto& policy) { return policy::answer(policy, seen); }, chosen());
     }
     void learn(const outcome& happened) {
-        if (policy::cost_aware* const learns = paying()) learns->learn(happened);
+        if (auto* const learns = paying()) learns->learn(happened);
     }
 };
 

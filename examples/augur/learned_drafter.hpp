@@ -51,13 +51,13 @@ class learned_drafter {
         run_result result = decode_text(target, request, bounds, slow_watcher{verifier});
         if (result.learned) known_ = *result.learned;
         if (result.allowance)
-            credit_ = std::clamp(*result.allowance, -policy::cost_aware::most_allowance, untrained_credit);
+            credit_ = std::clamp(*result.allowance, -policy::cost_aware_options<>::most_allowance, untrained_credit);
         return result;
     }
 
  protected:
     /// A length that pays, by the texts before. What they lost on drafts this one cannot lose again.
-    policy::cost_aware as_pays(const draft_bounds& bounds) const {
+    policy::cost_aware<> as_pays(const draft_bounds& bounds) const {
         return policy::cost_aware({.max_length = bounds.most,
                                    .memory = memory,
                                    .probe_after = tries_after,

@@ -3,9 +3,6 @@
 #include <algorithm>
 #include <augur/io/files/quote.hpp>
 #include <augur/policy/cost_aware.hpp>
-#include <augur/policy/hybrid_value_cost_aware.hpp>
-#include <augur/policy/tree_cost_aware.hpp>
-#include <augur/policy/value_cost_aware.hpp>
 #include <augur/tune/verify_curve.hpp>
 #include <utility>
 
@@ -102,8 +99,8 @@ std::vector<double> curve_of(const llama::host_model& target, const engine& runs
 }
 
 std::size_t loaded_scheme::rows_to_measure() const {
-    if (drafts_what_pays(scheme_)) return policy::cost_aware_options{}.max_length + 1;
-    return drafts_trees_that_pay(scheme_) ? policy::tree_cost_aware_options{}.max_nodes + 1 : 0;
+    if (drafts_what_pays(scheme_)) return policy::cost_aware_options<>{}.max_length + 1;
+    return drafts_trees_that_pay(scheme_) ? policy::cost_aware_options<draft_shape::tree>{}.max_nodes + 1 : 0;
 }
 
 void loaded_scheme::prepare(const llama::host_model& target, const engine& runs, const std::string& device,
@@ -141,13 +138,13 @@ std::string loaded_scheme::policy_name() const {
 void loaded_scheme::recall(io::policy_state before) {
     for (const auto& [name, known] : before.policies) {
         if (name == "chains") {
-            static_cast<void>(policy::cost_aware({}, known));
+            static_cast<void>(policy::cost_aware<>({}, known));
         } else if (name == "trees") {
-            static_cast<void>(policy::tree_cost_aware({}, known));
+            static_cast<void>(policy::cost_aware<draft_shape::tree>({}, known));
         } else if (name == "chains and trees") {
-            static_cast<void>(policy::hybrid_value_cost_aware({}, known));
+            static_cast<void>(policy::cost_aware<draft_shape::chain, draft_shape::grown_tree>({}, known));
         } else if (name == "trees by value") {
-            static_cast<void>(policy::value_cost_aware({}, known));
+            static_cast<void>(policy::cost_aware<draft_shape::grown_tree>({}, known));
         } else {
             detail::fail("no scheme has a policy ", io::quote(name),
                          "; there are chains, trees, trees by value, chains and trees");
@@ -159,7 +156,7 @@ void loaded_scheme::recall(io::policy_state before) {
 void loaded_scheme::learn(const run_result& result) {
     if (!result.learned || result.counts.rounds() == 0 || rows_to_measure() == 0) return;
     const std::vector<policy::timed>& passes = result.learned->passes;
-    policy::pass_seconds estimated(passes.size(), policy::cost_aware_options{}.memory);
+    policy::pass_seconds estimated(passes.size(), policy::cost_aware_options<>{}.memory);
     estimated.recall(passes);
     learned_.verify_seconds.clear();
     for (std::size_t rows = 1; estimated.known() && rows <= std::min(passes.size(), verify_seconds_.size()); ++rows) {

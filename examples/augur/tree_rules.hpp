@@ -9,11 +9,10 @@
 #include <augur/accept/traversal.hpp>
 #include <augur/accept/typical.hpp>
 #include <augur/draft/grow_tree.hpp>
+#include <augur/policy/cost_aware.hpp>
 #include <augur/policy/fixed_length.hpp>
-#include <augur/policy/tree_cost_aware.hpp>
 #include <augur/policy/tree_feature.hpp>
 #include <augur/policy/tree_static.hpp>
-#include <augur/policy/value_cost_aware.hpp>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -36,55 +35,54 @@ template <class Criterion>
 inline constexpr bool judges_draws = std::is_same_v<std::remove_cvref_t<Criterion>, accept::multipath_block>;
 
 /// Trees that pay, of no more nodes than passes were timed for.
-inline policy::tree_cost_aware_options measured_trees(const std::vector<double>& verify_seconds) {
-    policy::tree_cost_aware_options chosen{.verify_seconds = verify_seconds};
+template <draft_shape Shape>
+policy::cost_aware_options<Shape> measured_trees(const std::vector<double>& verify_seconds) {
+    policy::cost_aware_options<Shape> chosen{.verify_seconds = verify_seconds};
     chosen.max_nodes = std::clamp<std::size_t>(verify_seconds.size(), 2, chosen.max_nodes + 1) - 1;
     return chosen;
 }
 
 /// The tree that pays, or the one that was named.
-class planned_tree : public planned<policy::tree_static, policy::tree_cost_aware> {
+class planned_tree : public planned<policy::tree_static, policy::cost_aware<draft_shape::tree>> {
  public:
     static constexpr draft_shape plans = draft_shape::tree;
 
     explicit planned_tree(policy::tree_static chosen) : planned(std::move(chosen)) {}
     planned_tree(const scheme_options& resolved, const run_request& request)
-        : planned(resolved.tree
-                      ? planned(policy::tree_static(*resolved.tree))
-                      : planned(policy::tree_cost_aware(measured_trees(request.verify_seconds), request.known))) {}
+        : planned(resolved.tree ? planned(policy::tree_static(*resolved.tree))
+                                : planned(policy::cost_aware<plans>(measured_trees<plans>(request.verify_seconds),
+                                                                    request.known))) {}
 
     draft_plan plan(const observation& seen) const {
         return std::visit([&](const auto& policy) { return policy.plan(seen); }, chosen());
     }
     void watch(const auto& view) {
-        if (policy::tree_cost_aware* const learns = paying()) learns->watch(view);
+        if (auto* const learns = paying()) learns->watch(view);
     }
 };
 
 /// Of trees that the draft's rows suggest: as much as pays, or the whole tree within its limits.
-class suggested_tree : public planned<policy::fixed_length, policy::value_cost_aware> {
+class suggested_tree : public planned<policy::fixed_length, policy::cost_aware<draft_shape::grown_tree>> {
  public:
     static constexpr draft_shape plans = draft_shape::grown_tree;
 
     /// Of a tree that pays, which has no more nodes than passes were timed for.
     static draft::dynamic_tree limits_of(const scheme_options& resolved, const run_request& request) {
         if (resolved.dynamic) return *resolved.dynamic;
-        const policy::value_cost_aware_options usual;
-        return {.depth = usual.max_depth, .top_k = 4, .nodes = measured_trees(request.verify_seconds).max_nodes};
+        const auto pays = measured_trees<plans>(request.verify_seconds);
+        return {.depth = pays.max_depth, .top_k = 4, .nodes = pays.max_nodes};
     }
 
     suggested_tree(const scheme_options& resolved, const run_request& request)
-        : planned(resolved.dynamic
-                      ? planned(policy::fixed_length{resolved.dynamic->depth})
-                      : planned(policy::value_cost_aware({.max_nodes = measured_trees(request.verify_seconds).max_nodes,
-                                                          .verify_seconds = request.verify_seconds},
-                                                         request.known))) {}
+        : planned(resolved.dynamic ? planned(policy::fixed_length{resolved.dynamic->depth})
+                                   : planned(policy::cost_aware<plans>(measured_trees<plans>(request.verify_seconds),
+                                                                       request.known))) {}
 
     draft_plan plan(const observation& seen) const {
         return std::visit([&](const auto& policy) { return policy::answer(policy, seen); }, chosen());
     }
     void watch(const auto& view) {
-        if (policy::value_cost_aware* const learns = paying()) learns->watch(view);
+        if (auto* const learns = paying()) learns->watch(view);
     }
 };
 

@@ -3,11 +3,10 @@
 #include <augur/draft/head_tree.hpp>
 #include <augur/draft/lookup_tree.hpp>
 #include <augur/draft/model_tree.hpp>
+#include <augur/policy/cost_aware.hpp>
 #include <augur/policy/fixed_length.hpp>
-#include <augur/policy/hybrid_value_cost_aware.hpp>
 #include <augur/policy/tree_hysteresis.hpp>
 #include <augur/policy/tree_ladder.hpp>
-#include <augur/policy/value_cost_aware.hpp>
 #include <string_view>
 
 #include "run_scheme.hpp"
@@ -95,7 +94,7 @@ run_result run_by_bank(const scheme_options& resolved, const engine& target, con
 run_result run_hybrid(const scheme_options& resolved, const engine& target, const draft_checkpoints& drafters,
                       const auto& criterion, const run_request& request) {
     const draft::dynamic_tree limits = suggested_tree::limits_of(resolved, request);
-    const policy::hybrid_value_cost_aware as_measured(
+    const policy::cost_aware<draft_shape::chain, draft_shape::grown_tree> as_measured(
         {.chains = 2, .max_nodes = limits.nodes, .verify_seconds = request.verify_seconds}, request.known);
     const auto [lookup, store] = lookups_of(resolved, drafters);
     const draft::fallback hybrid(lookup, store, draft::eagle_tree(*drafters.eagle, limits));

@@ -5,7 +5,6 @@
 #include <augur/decode/step.hpp>
 #include <augur/draft/prompt_lookup.hpp>
 #include <augur/policy/cost_aware.hpp>
-#include <augur/policy/tree_cost_aware.hpp>
 #include <augur/scheme/speculator.hpp>
 #include <augur/testing/models.hpp>
 #include <boost/test/unit_test.hpp>
@@ -15,9 +14,9 @@
 #include <string>
 
 using namespace augur;
-using policy::cost_aware;
 using policy::learned_state;
-using policy::tree_cost_aware;
+using chain_policy = policy::cost_aware<>;
+using tree_policy = policy::cost_aware<draft_shape::tree>;
 
 BOOST_AUTO_TEST_SUITE(policy_learned_state)
 
@@ -49,7 +48,7 @@ struct text {
     }
 };
 
-text write(cost_aware& policy, const world& in, std::size_t tokens, std::size_t match = 3) {
+text write(chain_policy& policy, const world& in, std::size_t tokens, std::size_t match = 3) {
     text result;
     for (std::size_t written = 0; written < tokens;) {
         const observation seen{.match_length = match};
@@ -68,11 +67,11 @@ double gentle(std::size_t rows) {
 
 BOOST_AUTO_TEST_CASE(a_second_text_explores_in_fewer_rounds_where_drafts_pay) {
     const world in{gentle, 5};
-    cost_aware first;
+    chain_policy first;
     const text before = write(first, in, 200);
     const std::size_t settled = before.lengths.back();
     BOOST_TEST(settled >= 5u);
-    cost_aware fresh, second({}, first.learned());
+    chain_policy fresh, second({}, first.learned());
     const text again = write(fresh, in, 32), then = write(second, in, 32);
     BOOST_TEST(again.exploring(settled) >= 3u);
     BOOST_TEST(then.exploring(settled) < again.exploring(settled));
@@ -82,9 +81,9 @@ BOOST_AUTO_TEST_CASE(a_second_text_explores_in_fewer_rounds_where_drafts_pay) {
 
 BOOST_AUTO_TEST_CASE(a_second_text_spends_less_where_drafts_do_not_pay) {
     const world in{[](std::size_t rows) { return 1 + 0.4 * static_cast<double>(rows - 1); }, 0};
-    cost_aware first;
+    chain_policy first;
     write(first, in, 64);
-    cost_aware fresh, second({}, first.learned());
+    chain_policy fresh, second({}, first.learned());
     const text again = write(fresh, in, 15), then = write(second, in, 15);  // before anything is tried again
     BOOST_TEST(again.seconds > 15.5);
     BOOST_TEST(then.seconds == 15);
@@ -92,12 +91,12 @@ BOOST_AUTO_TEST_CASE(a_second_text_spends_less_where_drafts_do_not_pay) {
 
 BOOST_AUTO_TEST_CASE(costs_that_changed_are_learned_anew) {
     const auto steep = [](std::size_t rows) { return 1 + 2.0 * static_cast<double>(rows - 1); };
-    cost_aware of_gentle, of_steep, of_slow;
+    chain_policy of_gentle, of_steep, of_slow;
     write(of_gentle, {gentle, 5}, 200);
     write(of_steep, {steep, 5, 2.0}, 200);
     write(of_slow, {[](std::size_t rows) { return 20 * gentle(rows); }, 5, 1.0}, 200);
     // Rows became dear: what that costs is bounded as ever.
-    cost_aware dearer({}, of_gentle.learned());
+    chain_policy dearer({}, of_gentle.learned());
     BOOST_TEST(dearer.plan({.match_length = 3}).length > 0u);
     const text lost = write(dearer, {steep, 0, 2.0}, 200);
     BOOST_TEST(std::count_if(lost.lengths.begin(), lost.lengths.end(), [](std::size_t n) { return n > 1; }) <= 2);
@@ -105,13 +104,13 @@ BOOST_AUTO_TEST_CASE(costs_that_changed_are_learned_anew) {
     BOOST_TEST(dearer.plan({.match_length = 3}).length <= 1u);
     // Rows became cheap, or the machine twenty times as fast or slow.
     const world cheap{gentle, 5};
-    for (const cost_aware* stale : {&of_steep, &of_slow}) {
-        cost_aware cheaper({}, stale->learned());
+    for (const chain_policy* stale : {&of_steep, &of_slow}) {
+        chain_policy cheaper({}, stale->learned());
         write(cheaper, cheap, 400);
         BOOST_TEST(write(cheaper, cheap, 200).longest_of_late() >= 5u);
         BOOST_TEST(cheaper.verify_seconds(1) == 1.0, boost::test_tools::tolerance(0.05));
     }
-    cost_aware slower({}, of_gentle.learned());
+    chain_policy slower({}, of_gentle.learned());
     const world slow{[](std::size_t rows) { return 20 * gentle(rows); }, 5, 1.0};
     write(slower, slow, 600);
     BOOST_TEST(write(slower, slow, 200).longest_of_late() >= 5u);
@@ -119,10 +118,10 @@ BOOST_AUTO_TEST_CASE(costs_that_changed_are_learned_anew) {
 }
 
 BOOST_AUTO_TEST_CASE(acceptance_that_changed_is_learned_anew) {
-    cost_aware of_bad, of_good;
+    chain_policy of_bad, of_good;
     write(of_bad, {gentle, 0}, 300);
     write(of_good, {gentle, 10}, 300);
-    cost_aware better({}, of_bad.learned()), worse({}, of_good.learned());
+    chain_policy better({}, of_bad.learned()), worse({}, of_good.learned());
     write(better, {gentle, 10}, 64);
     BOOST_TEST(better.plan({.match_length = 3}).length >= 5u);
     BOOST_TEST(write(worse, {gentle, 0}, 64).seconds < 64 + 6);
@@ -130,7 +129,7 @@ BOOST_AUTO_TEST_CASE(acceptance_that_changed_is_learned_anew) {
 }
 
 BOOST_AUTO_TEST_CASE(figures_come_back_with_less_weight) {
-    cost_aware first({.max_length = 2});
+    chain_policy first({.max_length = 2});
     for (int i = 0; i < 100; ++i) first.learn({{.source = 1, .match_length = 2}, 2, 1, 0.5, 3});
     const learned_state known = first.learned();
     const auto& group = known.accepted[12 + 2];
@@ -138,27 +137,27 @@ BOOST_AUTO_TEST_CASE(figures_come_back_with_less_weight) {
     BOOST_TEST(group[1].accepted == 0.0);
     BOOST_TEST(known.drafting[1].mean == 0.25);
     BOOST_TEST(known.passes[2].mean == 3.0);
-    const learned_state again = cost_aware({.max_length = 2}, known).learned();
+    const learned_state again = chain_policy({.max_length = 2}, known).learned();
     BOOST_TEST(again.accepted[12 + 2][0].judged == 8.0, close_to);
     BOOST_TEST(again.accepted[12 + 2][0].accepted == 8.0, close_to);
     BOOST_TEST(again.accepted[12 + 2][1].judged == 8.0, close_to);
     BOOST_TEST((again.accepted[2][0] == policy::counted{}));
     BOOST_TEST((again.drafting[1] == policy::timed{0.25, 4}));
     BOOST_TEST((again.passes[2] == policy::timed{3, 4}));
-    BOOST_TEST((cost_aware({.max_length = 2}, again).learned() == again));
+    BOOST_TEST((chain_policy({.max_length = 2}, again).learned() == again));
     BOOST_TEST(!again.empty());
     BOOST_TEST(learned_state().empty());
-    BOOST_TEST((cost_aware({.max_length = 2}, {}).learned() == cost_aware({.max_length = 2}).learned()));
+    BOOST_TEST((chain_policy({.max_length = 2}, {}).learned() == chain_policy({.max_length = 2}).learned()));
 }
 
 BOOST_AUTO_TEST_CASE(rows_that_were_looked_at_keep_their_shares) {
-    cost_aware first;
+    chain_policy first;
     observation seen;
     for (int i = 0; i < 90; ++i) {
         seen.first_draft_entropy_nats = i % 3 == 0 ? 4.0 : 0.1;
         first.learn({seen, 0, 0, 0.1, 1});
     }
-    const learned_state known = first.learned(), again = cost_aware({}, known).learned();
+    const learned_state known = first.learned(), again = chain_policy({}, known).learned();
     BOOST_TEST(known.looks[7] > 8.0);
     BOOST_TEST(again.looks[7] + again.looks[11] == 8.0, close_to);
     BOOST_TEST(again.looks[7] / again.looks[11] == known.looks[7] / known.looks[11], close_to);
@@ -166,26 +165,26 @@ BOOST_AUTO_TEST_CASE(rows_that_were_looked_at_keep_their_shares) {
 }
 
 BOOST_AUTO_TEST_CASE(what_was_learned_goes_before_a_curve) {
-    cost_aware first({.verify_seconds = {1, 1, 1, 1}});
+    chain_policy first({.verify_seconds = {1, 1, 1, 1}});
     first.learn({{}, 1, 0, 0, 1.05});  // as was said
-    const cost_aware second({.verify_seconds = {7, 7, 7, 7}}, first.learned());
+    const chain_policy second({.verify_seconds = {7, 7, 7, 7}}, first.learned());
     BOOST_TEST(second.verify_seconds(1) > 1.0);
     BOOST_TEST(second.verify_seconds(1) < 1.1);
     learned_state without = first.learned();
     without.passes.clear();
-    BOOST_TEST(cost_aware({.verify_seconds = {7, 7, 7, 7}}, without).verify_seconds(1) == 7.0);
+    BOOST_TEST(chain_policy({.verify_seconds = {7, 7, 7, 7}}, without).verify_seconds(1) == 7.0);
 }
 
 BOOST_AUTO_TEST_CASE(an_untimed_text_teaches_no_costs) {
-    cost_aware first;
+    chain_policy first;
     first.learn({{.match_length = 1}, 0, 0, 0, 0});
     first.learn({{.match_length = 1}, 1, 1, 1e-12, 0});
     const learned_state known = first.learned();
     for (const auto& each : known.passes) BOOST_TEST((each == policy::timed{}));
     BOOST_TEST((known.drafting[0] == policy::timed{}));
-    BOOST_TEST(cost_aware({}, known).plan({.match_length = 8}).length == 0u);  // a plain pass is measured first
-    BOOST_TEST(cost_aware({}, known).acceptance({.match_length = 1}, 0) >
-               cost_aware().acceptance({.match_length = 1}, 0));
+    BOOST_TEST(chain_policy({}, known).plan({.match_length = 8}).length == 0u);  // a plain pass is measured first
+    BOOST_TEST(chain_policy({}, known).acceptance({.match_length = 1}, 0) >
+               chain_policy().acceptance({.match_length = 1}, 0));
 }
 
 BOOST_AUTO_TEST_CASE(what_no_clock_can_have_measured_is_not_kept) {
@@ -196,9 +195,9 @@ BOOST_AUTO_TEST_CASE(what_no_clock_can_have_measured_is_not_kept) {
     for (const double seconds : {1e-9, 1.0, 1e4}) {
         BOOST_TEST((policy::figures::kept({seconds, 1}) == timed{seconds, 1}), seconds);
     }
-    cost_aware slow;
+    chain_policy slow;
     slow.learn({{}, 0, 0, 0, 2e4});
-    BOOST_CHECK_NO_THROW(cost_aware({}, slow.learned()));
+    BOOST_CHECK_NO_THROW(chain_policy({}, slow.learned()));
 }
 
 struct round_of_a_node {
@@ -228,15 +227,15 @@ BOOST_AUTO_TEST_CASE(the_first_draft_here_is_believed_and_later_ones_may_be_dist
             BOOST_TEST(policy.learned().drafting[0].mean == known.mean, close_to);
         }
     };
-    cost_aware chains({.memory = 0.5});
+    chain_policy chains({.memory = 0.5});
     chains.learn({{}, 1, 1, 0.05, 1});
-    seconds_after(cost_aware({.memory = 0.5}, chains.learned()), [](cost_aware& policy, double seconds) {
+    seconds_after(chain_policy({.memory = 0.5}, chains.learned()), [](chain_policy& policy, double seconds) {
         policy.learn({{}, 1, 1, seconds, 1});
     });
-    tree_cost_aware trees({.memory = 0.5});
-    const auto show = [](tree_cost_aware& policy, double seconds) { policy.watch(a_node(seconds)); };
+    tree_policy trees({.memory = 0.5});
+    const auto show = [](tree_policy& policy, double seconds) { policy.watch(a_node(seconds)); };
     show(trees, 0.05);
-    seconds_after(tree_cost_aware({.memory = 0.5}, trees.learned()), show);
+    seconds_after(tree_policy({.memory = 0.5}, trees.learned()), show);
 }
 
 /// What watchers need of a round in which the first child was accepted down to a depth.
@@ -246,7 +245,7 @@ struct made_up_round {
     outcome result() const { return {{}, decided.drafted, decided.accepted, 0.01, gentle(decided.drafted + 1)}; }
 };
 
-std::vector<std::size_t> write_trees(tree_cost_aware& policy, std::size_t rounds) {
+std::vector<std::size_t> write_trees(tree_policy& policy, std::size_t rounds) {
     std::vector<std::size_t> sizes;
     for (std::size_t i = 0; i < rounds; ++i) {
         const topology plan = *policy.plan({}).tree;
@@ -266,27 +265,27 @@ std::vector<std::size_t> write_trees(tree_cost_aware& policy, std::size_t rounds
 }
 
 BOOST_AUTO_TEST_CASE(trees_begin_where_the_text_before_ended) {
-    const policy::tree_cost_aware_options options{.max_nodes = 12, .max_depth = 6};
-    tree_cost_aware first(options);
+    const policy::cost_aware_options<draft_shape::tree> options{.max_nodes = 12, .max_depth = 6};
+    tree_policy first(options);
     const auto sizes = write_trees(first, 100);
     BOOST_TEST(sizes.front() == 0u);
     BOOST_TEST(sizes.back() >= 6u);
-    tree_cost_aware fresh(options), second(options, first.learned());
+    tree_policy fresh(options), second(options, first.learned());
     BOOST_TEST(write_trees(second, 1).front() > write_trees(fresh, 2).back());
     BOOST_TEST(second.verify_seconds(1) == 1.0, boost::test_tools::tolerance(0.1));
-    const learned_state again = tree_cost_aware(options, first.learned()).learned();
+    const learned_state again = tree_policy(options, first.learned()).learned();
     BOOST_TEST(first.learned().accepted[0][0].judged > 30.0);
     BOOST_TEST(again.accepted[0][0].judged == 16.0, close_to);
     BOOST_TEST(again.accepted[0][0].accepted == 16.0, close_to);
     BOOST_TEST(again.drafting[0].weight == 4.0);
-    BOOST_TEST((tree_cost_aware(options, again).learned() == again));
+    BOOST_TEST((tree_policy(options, again).learned() == again));
 }
 
 BOOST_AUTO_TEST_CASE(a_decoding_begins_with_what_another_learned) {
     const auto target = testing::hashed_model(3, 5);
     const std::vector<token> prompt{0, 1, 0, 1};
     const auto session_of = [&](const learned_state& before) {
-        const auto scheme = speculate(draft::prompt_lookup(1, 4), target, cost_aware({}, before), accept::exact{});
+        const auto scheme = speculate(draft::prompt_lookup(1, 4), target, chain_policy({}, before), accept::exact{});
         decode::session s(scheme, prompt, {.temperature = {0}}, {.max_tokens = 40}, random::philox_chooser(0));
         std::size_t drafted_first = 0;
         while (s.finished == finish_reason::running) {
@@ -307,9 +306,9 @@ BOOST_AUTO_TEST_CASE(a_decoding_begins_with_what_another_learned) {
 BOOST_AUTO_TEST_CASE(what_nobody_can_have_learned_is_refused_with_its_value) {
     const double nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
     const auto refuses = [](const std::function<void(learned_state&)>& change, const std::string& expected) {
-        learned_state known = cost_aware().learned();
+        learned_state known = chain_policy().learned();
         change(known);
-        BOOST_CHECK_EXCEPTION(cost_aware({}, known), error, [&](const error& e) {
+        BOOST_CHECK_EXCEPTION(chain_policy({}, known), error, [&](const error& e) {
             BOOST_TEST(std::string(e.what()).find(expected) != std::string::npos, e.what());
             return true;
         });
@@ -335,21 +334,21 @@ BOOST_AUTO_TEST_CASE(what_nobody_can_have_learned_is_refused_with_its_value) {
     refuses([](learned_state& k) { k.accepted.pop_back(); }, "47 groups of drafts, but there are 48");
     refuses([](learned_state& k) { k.looks.clear(); }, "0 groups of rows, but there are 48");
     refuses([](learned_state& k) { k.drafting.resize(5); }, "5 drafters, but there are 4");
-    BOOST_CHECK_THROW(tree_cost_aware({}, cost_aware().learned()), error);
-    BOOST_CHECK_THROW(cost_aware({}, tree_cost_aware().learned()), error);
-    BOOST_CHECK_THROW(tree_cost_aware({.max_depth = 3}, tree_cost_aware().learned()), error);
-    BOOST_CHECK_NO_THROW(cost_aware({}, cost_aware().learned()));
-    learned_state longer = cost_aware().learned();
+    BOOST_CHECK_THROW(tree_policy({}, chain_policy().learned()), error);
+    BOOST_CHECK_THROW(chain_policy({}, tree_policy().learned()), error);
+    BOOST_CHECK_THROW(tree_policy({.max_depth = 3}, tree_policy().learned()), error);
+    BOOST_CHECK_NO_THROW(chain_policy({}, chain_policy().learned()));
+    learned_state longer = chain_policy().learned();
     longer.passes.resize(40, {1, 1});  // of more rows than this policy asks for
-    BOOST_CHECK_NO_THROW(cost_aware({}, longer));
+    BOOST_CHECK_NO_THROW(chain_policy({}, longer));
 }
 
 BOOST_AUTO_TEST_CASE(no_time_that_was_measured_is_refused) {
-    learned_state of = cost_aware().learned();
+    learned_state of = chain_policy().learned();
     of.passes[1] = {0, 4};
-    BOOST_CHECK_THROW(cost_aware({}, of), error);
+    BOOST_CHECK_THROW(chain_policy({}, of), error);
     of.passes[1] = {0, 0};
-    cost_aware({}, of);
+    chain_policy({}, of);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

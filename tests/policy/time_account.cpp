@@ -153,17 +153,56 @@ BOOST_AUTO_TEST_CASE(what_slow_drafts_were_charged_too_much_is_given_back_after_
 
 BOOST_AUTO_TEST_CASE(of_a_round_in_which_somebody_else_drafted_passes_and_pace_are_learned) {
     time_account of(terms(), {});
-    of.learn_pass({.decided_on = {}, .verify_seconds = 0.75, .accept_seconds = 0.25}, 2);
+    of.learn_pass({.decided_on = {}, .verify_seconds = 0.75, .accept_seconds = 0.25});
     BOOST_TEST(of.passes()(1) == 1.0, is);
-    of.learn_pass({.decided_on = {}, .drafted = 2, .accepted = 2, .draft_seconds = 0.5, .verify_seconds = 1}, 2);
+    of.learn_pass({.decided_on = {}, .drafted = 2, .accepted = 2, .draft_seconds = 0.5, .verify_seconds = 1});
     BOOST_TEST(of.passes().most_measured() == 3u);
     BOOST_TEST(of.pace() == (0.5 * 1 + 3) / (0.5 * 1 + 1.5), is);
     BOOST_TEST(of.allowance() == 2.0, is);
-    BOOST_TEST(!of.measures_plain());                                         // nobody owes for it
-    of.learn_pass({.decided_on = {}, .drafted = 3, .verify_seconds = 1}, 2);  // more than is told apart
+    BOOST_TEST(!of.measures_plain());                                      // nobody owes for it
+    of.learn_pass({.decided_on = {}, .drafted = 3, .verify_seconds = 1});  // more than is told apart
     BOOST_TEST(of.rounds() == 3u);
-    of.learn_pass({.decided_on = {}, .drafted = 1, .verify_seconds = 1}, 2);
+    of.learn_pass({.decided_on = {}, .drafted = 1, .verify_seconds = 1});
     BOOST_TEST(of.measures_plain());  // since the first, three rounds ago
+}
+
+BOOST_AUTO_TEST_CASE(what_somebody_elses_pass_took_beyond_what_was_said_is_not_owed) {
+    time_account of = account();
+    of.learn_pass({.decided_on = {}, .drafted = 1, .verify_seconds = 9});
+    of.learn_pass({.decided_on = {}, .verify_seconds = 1});
+    BOOST_TEST(of.allowance() == 2.0, is);
+}
+
+BOOST_AUTO_TEST_CASE(what_passes_took_goes_into_the_next_text) {
+    time_account of(terms(), {});
+    BOOST_TEST(of.verify_seconds(1) == 0.0);
+    of.passes().learn(2, 3.0);
+    BOOST_TEST((of.learned_passes() == std::vector<policy::timed>{{}, {3, 1}, {}}));
+    time_account quick(terms(), {});
+    quick.passes().learn(1, 1e-12);  // which no clock can have measured
+    BOOST_TEST((quick.learned_passes() == std::vector<policy::timed>(3)));
+    time_account next = account();
+    next.recall_passes({});
+    BOOST_TEST(next.verify_seconds(1) == 1.0, is);  // as was said
+    BOOST_TEST(!next.measures_plain());
+    next.recall_passes(std::vector<policy::timed>{{5, 9}, {6, 1}});
+    BOOST_TEST(next.verify_seconds(1) == 5.0, is);
+    BOOST_TEST((next.learned_passes() == std::vector<policy::timed>{{5, 4}, {6, 1}, {}}));
+}
+
+/// At first it counts as it is, beside what was known of an earlier text; then as twice the usual at most.
+BOOST_AUTO_TEST_CASE(the_first_draft_here_is_believed_and_later_ones_may_be_disturbed) {
+    policy::drafting_time of;
+    BOOST_TEST(of.learn(2, 0.5) == 2.0);
+    BOOST_TEST(of.learn(100, 0.5) == 4.0);
+    BOOST_TEST(of.figure.mean == 2 + (4 - 2) / 1.5, is);
+    of.recall({1, 9});
+    BOOST_TEST((of.figure == policy::timed{1, 4}));
+    BOOST_TEST(of.learn(100, 0.5) == 2.0);
+    BOOST_TEST(of.figure.mean == 1 + (100 - 1) / 3.0, is);
+    const double usual = of.figure.mean;
+    BOOST_TEST(of.learn(1e9, 0.5) == 2 * usual, is);
+    BOOST_TEST(of.figure.mean == usual + (2 * usual - usual) / 2.5, is);
 }
 
 BOOST_AUTO_TEST_CASE(terms_that_make_no_account_are_refused_with_their_values) {

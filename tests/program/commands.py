@@ -189,7 +189,7 @@ class BenchSchemes(ProgramTest):
             self.assertLess(one["drafted"], dynamic["drafted"])
             self.assertLessEqual(dynamic["drafted"], 4 * dynamic["rounds"])
             self.assertEqual(["fixed_length{.tokens=3}", "fixed_length{.tokens=5}"], [of["policy"] for of in (dynamic, merged)])
-            self.assertIn("tree_cost_aware", paying["policy"])
+            self.assertIn("cost_aware<tree>", paying["policy"])
         self.refuses(["dynamic: depth is 0"], *self.bench("--scheme", "sd:tree=dynamic,depth=0", "--draft", DRAFT))
 
     def test_medians_are_those_of_the_prompts(self):

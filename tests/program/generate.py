@@ -370,7 +370,7 @@ class Members(ProgramTest):
             made = self.generated(*greedy, "--scheme", scheme, *members, "--tree", "auto", "--trace", trace, family=self.family)
             self.assertEqual(self.generated(*greedy, "--scheme", "plain")["ids"], made["ids"], scheme)
             weighed = scheme in ("eagle", "sd")
-            self.assertIn("value_cost_aware" if weighed else "tree_cost_aware", json.dumps(made["settings"]), scheme)
+            self.assertIn("cost_aware<grown_tree>" if weighed else "cost_aware<tree>", json.dumps(made["settings"]), scheme)
         promises = {"rejection_sampling": "same distribution", "traversal": "same distribution", "typical": "min(0.09, 0.3"}
         for accept, promise in [*promises.items(), ("multipath_block", "same distribution")]:
             for scheme in ["sd"] if accept == "multipath_block" else schemes:
@@ -455,7 +455,7 @@ class Members(ProgramTest):
             for more in ((), ("--tree", tree)):
                 made = self.generated(*prompt, "--scheme", "merged", *member, *more, family=self.family)
                 self.assertEqual(("merged", text), (made["scheme"], made["ids"]))
-                self.assertIn("tree_static{7 nodes" if more else "tree_cost_aware", made["settings"]["policy"])
+                self.assertIn("tree_static{7 nodes" if more else "cost_aware<tree>", made["settings"]["policy"])
                 self.assertEqual([scheme if scheme != "sd" else "draft"], [pathlib.Path(each).stem for each in made["settings"]["drafters"]])
         drawn = (*prompt, "--temperature", 0.8, "--seed", 3)
         text = self.generated(*drawn, "--scheme", "plain")["ids"]

@@ -326,7 +326,7 @@ class Grow(ProgramTest):
         seconds = made["settings"]["verify_seconds"]
         self.assertEqual(("eagle", 11), (made["scheme"], len(seconds)))
         pays = seconds[7] < 2 * seconds[0]
-        self.assertTrue(made["settings"]["policy"].startswith("value_cost_aware{.max_nodes=10" if pays else "cost_aware{"))
+        self.assertTrue(made["settings"]["policy"].startswith("cost_aware<grown_tree>{.max_nodes=10" if pays else "cost_aware{"))
         self.assertEqual(plain["ids"], made["ids"])
         chains = ((*eagle, "--scheme", "eagle"), (*eagle, "--accept", "block", "--temperature", "1"), (*eagle, "--length", "2"), (*using, "--heads", HEADS))
         for arguments in chains:
@@ -340,7 +340,7 @@ class Grow(ProgramTest):
         hybrid = (*using, "--scheme", "hybrid", "--tree", "auto")
         made = self.generated(*hybrid, "--state", state, family=members)
         self.assertEqual(plain["ids"], made["ids"])
-        self.assertIn("hybrid_value_cost_aware{.chains=2", made["settings"]["policy"])
+        self.assertIn("cost_aware<chain, grown_tree>{.chains=2", made["settings"]["policy"])
         self.assertGreater(made["stages"][0]["drafted"], 0)
         self.assertEqual(["chains and trees"], list(json.loads(state.read_text())["policies"]))
         self.assertEqual(plain["ids"], self.generated(*hybrid, "--state", state, family=members)["ids"])

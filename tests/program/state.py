@@ -132,9 +132,9 @@ class State(ProgramTest):
         cheap = with_checksum(json.dumps(state, separators=(",", ":")))
         drawn = ("--temperature", 1, "--accept")
         for more, policy in (
-            ((), "value_cost_aware{"),
-            (("--accept", "rejection_sampling"), "value_cost_aware{"),
-            ((*drawn, "coupled"), "value_cost_aware{"),
+            ((), "cost_aware<grown_tree>{"),
+            (("--accept", "rejection_sampling"), "cost_aware<grown_tree>{"),
+            ((*drawn, "coupled"), "cost_aware<grown_tree>{"),
             ((*drawn, "rejection_sampling"), "cost_aware{"),
             ((*drawn, "block"), "cost_aware{"),
         ):

@@ -11,8 +11,7 @@
 #include <augur/draft/merged.hpp>
 #include <augur/draft/model_tree.hpp>
 #include <augur/draft/prompt_lookup.hpp>
-#include <augur/policy/hybrid_cost_aware.hpp>
-#include <augur/policy/tree_cost_aware.hpp>
+#include <augur/policy/cost_aware.hpp>
 #include <augur/policy/tree_static.hpp>
 #include <augur/scheme/speculator.hpp>
 #include <boost/test/unit_test.hpp>
@@ -82,12 +81,13 @@ BOOST_AUTO_TEST_CASE(of_targets_that_run_them_path_by_path) {
 BOOST_AUTO_TEST_CASE(policies_that_learn_shapes_keep_them) {
     const auto target = testing::failing_passes<with_states>(1), trees = testing::failing_passes<with_states>(2);
     testing::fault_tally tally;
-    const policy::tree_cost_aware learning;
-    tally.keeps("tree_cost_aware", speculate(draft::model_tree(trees), target, learning, accept::exact{}),
+    const policy::cost_aware<draft_shape::tree> learning;
+    tally.keeps("cost_aware<tree>", speculate(draft::model_tree(trees), target, learning, accept::exact{}),
                 fault_choice(0));
-    const policy::hybrid_cost_aware hybrid({.verify_seconds = std::vector<double>(33, 2e-3)});
+    const policy::cost_aware<draft_shape::chain, draft_shape::tree> hybrid(
+        {.verify_seconds = std::vector<double>(33, 2e-3)});
     const draft::fallback both(draft::prompt_lookup(3), draft::model_tree(trees));
-    tally.keeps("hybrid_cost_aware", speculate(both, target, hybrid, accept::exact{}), fault_choice(0));
+    tally.keeps("cost_aware<chain, tree>", speculate(both, target, hybrid, accept::exact{}), fault_choice(0));
     tally.report("trees that are learned", 600);
 }
 

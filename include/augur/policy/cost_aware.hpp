@@ -1,296 +1,142 @@
 #pragma once
-// Drafts the length with the highest expected throughput, by measured cost and acceptance; plain decoding is a choice.
+// Drafts what gains most over plain decoding, by measured cost and acceptance: chains, trees, or either by source.
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstddef>
-#include <numeric>
 #include <ostream>
-#include <span>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "augur/policy/chain_planner.hpp"
 #include "augur/policy/concept.hpp"
+#include "augur/policy/cost_aware_options.hpp"
+#include "augur/policy/growth_planner.hpp"
 #include "augur/policy/learned_state.hpp"
-#include "augur/policy/pass_seconds.hpp"
-#include "augur/policy/time_account.hpp"
-#include "augur/types/error.hpp"
+#include "augur/policy/tree_planner.hpp"
+#include "augur/types/observation.hpp"
+#include "augur/types/plan.hpp"
+#include "augur/types/topology.hpp"
 
 namespace augur::policy {
 
-struct cost_aware_options {
-    std::size_t max_length = 10;
-    double memory = 0.95;          ///< weight of the past when a figure is updated, in (0, 1)
-    std::size_t probe_after = 16;  ///< rounds after which a draft that does not pay is tried again, at least 1
-    double budget = 0.01;          ///< share of the time that may be lost on finding out, in [0, 1)
-    /// Passes of plain decoding that may be lost before anything is gained, in [-8, 8]; below 0: owed by earlier
-    /// texts.
-    double credit = 4;
-    /// Seconds of a verify pass over 1, 2, ... rows, where they were measured before; fades as what is measured comes
-    /// in.
-    std::vector<double> verify_seconds{};
+/// What plans drafts of a shape, with an account of its own (time_account).
+template <draft_shape Shape>
+using planner_of = std::conditional_t<Shape == draft_shape::chain, chain_planner<>,
+                                      std::conditional_t<Shape == draft_shape::tree, tree_planner<>, growth_planner>>;
+
+/// Drafts of one shape, as its planner says: cost_aware{} chains, cost_aware<draft_shape::tree>{} trees for drafters
+/// whose shape is planned, cost_aware<draft_shape::grown_tree>{} trees that the draft's own rows suggest. The time that
+/// they lose against plain decoding is bounded, whatever the text does: by the credit, a share of the time, and what
+/// two drafts cost more than was estimated. Effect on the distribution: none. Drafts depend on the clock, so the rounds
+/// of two runs may differ; under exact and coupled the text does not. No randomness.
+template <draft_shape Shape = draft_shape::chain, draft_shape... Later>
+class cost_aware : public planner_of<Shape> {
+    static_assert(sizeof...(Later) == 0,
+                  "augur: cost_aware drafts one shape, or chains and then trees: cost_aware<draft_shape::chain, "
+                  "draft_shape::tree> or cost_aware<draft_shape::chain, draft_shape::grown_tree>");
+
+ public:
+    /// `before`: what one with the same limits learned in earlier texts; its passes go before verify_seconds. Throws
+    /// where an option or a figure is out of its range.
+    explicit cost_aware(cost_aware_options<Shape> options = {}, const learned_state& before = {})
+        : planner_of<Shape>(std::move(options), before) {}
+
+    friend std::ostream& operator<<(std::ostream& out, const cost_aware& p) {
+        constexpr std::array names = {"", "<tree>", "<grown_tree>"};
+        return out << "cost_aware" << names[static_cast<std::size_t>(Shape)] << p.options();
+    }
 };
 
-/// Learns while decoding how long a verify pass over n rows takes with what is judged of them, how long drafting a
-/// token does, and how often the token at position i of a draft is accepted: separately for each drafter
-/// (draft/fallback.hpp), and for its matches' lengths or the entropy of its first row where it shows them. Each round
-/// it drafts the number of tokens that gains most over plain decoding, a second being worth the tokens it yields at the
-/// present pace; 0 when none does. It spends accumulated savings: drafts are only as long as it could pay for if none
-/// of it were accepted, from an allowance that grows with every gain and by a small share of the time. So the time that
-/// it loses against plain decoding is bounded, whatever the text does. Where it has stopped drafting it tries again now
-/// and then, so that a text that becomes predictable is drafted for again. Effect on the distribution: none. Lengths
-/// depend on the clock, so the rounds of two runs may differ; under exact and coupled the text does not. Cost:
-/// O(max_length^2) per round, no randomness. Source: Leviathan et al. 2023, section 3.5 (the expected improvement),
-/// with measured instead of assumed figures.
-template <std::size_t Sources>
-class basic_cost_aware {
+/// For a fallback (draft/fallback.hpp): its first `chains` drafters, which match n-grams, draft chains, those after
+/// them trees, each as cost_aware of that shape alone. Both learn what passes cost from every round; acceptance, each
+/// from its own. A round that measures plain decoding is plain for both. Each spends its own savings, so that in sum
+/// they lose five passes and a hundredth of the time. Effect on the distribution: none. Cost: both parts'.
+template <draft_shape Trees>
+requires(Trees != draft_shape::chain) class cost_aware<draft_shape::chain, Trees> {
  public:
-    static constexpr signals_read reads{.available = signals::match_length | signals::draft_entropy};
-    /// Drafters that are distinguished; later ones share the last's figures.
-    static constexpr std::size_t most_sources = Sources;
-    /// Rounds after which plain decoding is measured again.
-    static constexpr std::size_t plain_after = 32;
-    /// Passes of plain decoding that can be saved, or owed.
-    static constexpr double most_allowance = 8;
-    /// The greatest max_length.
-    static constexpr std::size_t longest = 4096;
+    static constexpr signals_read reads{.available = signals::match_length};
+    static constexpr draft_shape plans = Trees;
 
-    /// `before`: what one with the same max_length learned in earlier texts; its passes go before verify_seconds.
-    explicit basic_cost_aware(cost_aware_options options = {}, const learned_state& before = {})
-        : options_(checked(std::move(options))),
-          account_(account_by("cost_aware", options_, options_.max_length + 1, most_allowance, plain_after),
-                   options_.verify_seconds) {
-        for (source& each : sources_) {
-            for (kind& of : each.kinds) of.positions.resize(options_.max_length);
+    /// `before`: what one of the same sizes learned in earlier texts.
+    explicit cost_aware(const cost_aware_options<draft_shape::chain, Trees>& options = {},
+                        const learned_state& before = {})
+        : chains_(options.chains),
+          chain_(options.of_chains(), of_chains(before)),
+          tree_(options.of_trees(), of_trees(before)) {
+        for (std::size_t length = 0; Trees == draft_shape::tree && length <= options.max_length; ++length) {
+            chains_by_length_.push_back(augur::topology::chain(length));
         }
-        recall(before);
     }
 
-    /// What the next text's policy can begin with.
+    /// What the next text's policy can begin with: of the chains, then of the trees.
     learned_state learned() const {
-        learned_state all;
-        for (const timed& each : account_.passes().figures()) all.passes.push_back(figures::kept(each));
-        for (const source& each : sources_) {
-            all.drafting.push_back(figures::kept(each.token_seconds));
-            for (const kind& of : each.kinds) {
-                all.accepted.push_back(of.positions);
-                all.looks.push_back(of.share);
-            }
-        }
+        learned_state all = chain_.learned();
+        const learned_state trees = tree_.learned();
+        all.passes = trees.passes.size() > all.passes.size() ? trees.passes : all.passes;
+        all.drafting.insert(all.drafting.end(), trees.drafting.begin(), trees.drafting.end());
+        all.accepted.insert(all.accepted.end(), trees.accepted.begin(), trees.accepted.end());
         return all;
     }
 
-    /// A length, which the round's first row or match decides.
-    draft_plan plan(const observation& seen) const { return {.length = length_on(seen)}; }
-
-    std::size_t length_on(const observation& seen) const {
-        if (measures_plain()) return 0;
-        if (includes(seen.pending, signals::match_length)) return affordable(0) ? options_.max_length : 0;
-        const source& from = source_of(seen);
-        if (includes(seen.pending, signals::draft_entropy)) return worth_a_look(from) ? options_.max_length : 0;
-        const std::size_t best = best_choice(from, seen).length;
-        if (best > 0 || !due(from.kinds[kind_of(seen)].tried)) return best;
-        return affordable(extra_seconds(from, seen, 1)) ? 1 : 0;
-    }
-
-    void learn(const outcome& happened) noexcept {
-        const observation& seen = happened.decided_on;
-        source& from = sources_[std::min(seen.source, most_sources - 1)];
-        const bool looked = !std::isnan(seen.first_draft_entropy_nats);
-        const bool asked = seen.source > 0 || length_on(seen) > 0;  // one before it may have looked, too
-        const std::size_t drafted = std::max<std::size_t>(happened.drafted, looked ? 1 : 0);
-        const std::size_t rows = std::min(happened.drafted, options_.max_length) + 1;
-        double seconds = account_.passes().learn(rows, happened.row_seconds());
-        if (drafted > 0) {
-            from.token_seconds.weight *= options_.memory;
-            const double each = happened.draft_seconds / static_cast<double>(drafted);
-            seconds +=
-                from.token_seconds.add(each, from.token_seconds.mean, from.is_earlier) * static_cast<double>(drafted);
-            from.is_earlier = false;
-        } else if (asked) {
-            account_.lose(happened.draft_seconds);
+    draft_plan plan(const observation& asked) const {
+        observation seen = asked;  // whose rows are not among the signals that it reads
+        seen.first_draft_entropy_nats = observation::unknown;
+        if constexpr (Trees == draft_shape::tree) {
+            if (chain_.measures_plain()) return {.tree = &chains_by_length_.front()};
+            if (!drafts_chains(seen)) return tree_.plan(seen);
+            return {.tree = &chains_by_length_[chain_.length_on(seen)]};
+        } else {
+            if (chain_.measures_plain() || tree_.measures_plain()) return {};
+            return drafts_chains(seen) ? chain_.plan(seen) : tree_.plan(seen);
         }
-        account_.settle(happened.accepted + 1, seconds, drafted > 0, happened.seconds());
-        if (looked) learn_look(from, seen);
-        if (happened.drafted > 0) learn_acceptance(from.kinds[kind_of(seen)], happened);
-        account_.end_round(happened);
     }
 
-    /// A round in which somebody else drafted, who learns from it: what is learned here is what passes cost, and what
-    /// time yields.
-    void learn_pass(const outcome& happened) { account_.learn_pass(happened, options_.max_length); }
-
-    /// Whether the next round is a plain one, whatever is seen: its time is to be measured.
-    bool measures_plain() const { return account_.measures_plain(); }
-
-    /// Estimated probability that the token at `position` of a draft is accepted, given that those before it are.
-    double acceptance(const observation& seen, std::size_t position) const {
-        const kind& of = source_of(seen).kinds[kind_of(seen)];
-        double rate = expected_before(seen);
-        for (std::size_t i = 0; i <= position; ++i) rate = of.positions[i].rate(rate, doubt_of(seen));
-        return rate;
-    }
-
-    /// Estimated seconds of a verify pass over so many rows; 0 until a plain one was measured.
-    double verify_seconds(std::size_t rows) const { return account_.passes()(rows); }
-    /// Passes of plain decoding that it may still lose.
-    double allowance() const { return account_.allowance(); }
-    friend std::ostream& operator<<(std::ostream& out, const basic_cost_aware& p) {
-        out << "cost_aware{.max_length=" << p.options_.max_length << ", .memory=" << p.options_.memory
-            << ", .probe_after=" << p.options_.probe_after << ", .budget=" << p.options_.budget
-            << ", .verify_seconds={";
-        const char* between = "";
-        for (double seconds : p.options_.verify_seconds) {
-            out << between << seconds;
-            between = ", ";
+    void watch(const auto& view) {
+        const outcome happened = view.result();
+        if (drafts_chains(happened.decided_on)) {
+            chain_.learn(happened);
+            tree_.learn_pass(happened);
+        } else {
+            chain_.learn_pass(happened);
+            tree_.watch(view);
         }
-        return out << "}}";
+    }
+
+    const cost_aware<draft_shape::chain>& chain_part() const { return chain_; }
+    const cost_aware<Trees>& tree_part() const { return tree_; }
+
+    friend std::ostream& operator<<(std::ostream& out, const cost_aware& p) {
+        return out << "cost_aware<chain, " << (Trees == draft_shape::tree ? "tree" : "grown_tree")
+                   << ">{.chains=" << p.chains_ << ", .chain=" << p.chain_ << ", .tree=" << p.tree_ << '}';
     }
 
  private:
-    static constexpr double most_recalled = 8;  ///< tokens
-    static constexpr double first_looks = 7;    ///< rows, fading, before what they show decides whether to look
-    static constexpr double doubt = 3;          ///< tokens that an expectation from a row's entropy counts as
-    static constexpr std::size_t matches = 7;   ///< kinds by match; 0 is without any
-    static constexpr std::array<double, 4> edges = {0.5, 1.5, 2.5, 3.5};  ///< nats, of kinds by entropy
-    static constexpr std::size_t all_kinds = matches + edges.size() + 1;
+    static constexpr std::size_t of_drafting = planner_of<Trees>::drafting_figures;
 
-    /// Drafts of one quality.
-    struct kind {
-        std::vector<counted> positions;
-        std::size_t tried = 0;  ///< the round
-        double share = 0;       ///< of the rows looked at, by entropy
-    };
-    struct source {
-        std::array<kind, all_kinds> kinds;
-        std::size_t looked = 0;  ///< the round
-        timed token_seconds;
-        bool is_earlier = false;  ///< token_seconds, than this text
-    };
-    struct choice {
-        std::size_t length = 0;
-        double gain = 0;  ///< tokens more than what else the time would yield
-    };
+    bool drafts_chains(const observation& seen) const { return seen.source < chains_; }
 
-    static cost_aware_options checked(cost_aware_options options) {
-        if (options.max_length == 0) augur::detail::fail("cost_aware: max_length is 0; then it could never draft");
-        if (options.max_length > longest) {
-            augur::detail::fail("cost_aware: max_length is ", options.max_length, "; it must be at most ", longest);
-        }
-        if (options.probe_after == 0) augur::detail::fail("cost_aware: probe_after is 0; it must be at least 1");
-        return options;
+    /// Chains alone have groups of rows: as many as they have groups of drafts, which come first. What drafting trees
+    /// takes is last.
+    static learned_state of_chains(learned_state before) {
+        before.accepted.resize(std::min(before.accepted.size(), before.looks.size()));
+        before.drafting.resize(before.drafting.size() - std::min(before.drafting.size(), of_drafting));
+        return before;
+    }
+    static learned_state of_trees(learned_state before) {
+        const std::size_t chains = std::min(before.accepted.size(), before.looks.size());
+        before.accepted.erase(before.accepted.begin(), before.accepted.begin() + static_cast<std::ptrdiff_t>(chains));
+        const std::size_t kept = std::min(before.drafting.size(), of_drafting);
+        before.drafting.erase(before.drafting.begin(), before.drafting.end() - static_cast<std::ptrdiff_t>(kept));
+        before.looks.clear();
+        return before;
     }
 
-    /// Costs count as four measurements, acceptance as eight tokens, at most: a text that differs is soon believed.
-    void recall(const learned_state& before) {
-        check(before, {most_sources, most_sources * all_kinds, options_.max_length, most_sources * all_kinds},
-              "cost_aware");
-        if (!before.passes.empty()) account_.passes().recall(before.passes);
-        for (std::size_t i = 0; i < before.drafting.size(); ++i) {
-            sources_[i].token_seconds = before.drafting[i].at_most(pass_seconds::believed);
-            sources_[i].is_earlier = true;
-        }
-        for (std::size_t i = 0; i < before.accepted.size(); ++i) {
-            kind& of = sources_[i / all_kinds].kinds[i % all_kinds];
-            for (std::size_t at = 0; at < before.accepted[i].size(); ++at) {
-                of.positions[at] = before.accepted[i][at].at_most(most_recalled);
-            }
-            const auto of_source = std::span(before.looks).subspan(i / all_kinds * all_kinds, all_kinds);
-            const double looks = std::accumulate(of_source.begin(), of_source.end(), 0.0);
-            of.share = looks > 0 ? before.looks[i] * std::min(1.0, most_recalled / looks) : 0;
-        }
-    }
-
-    const source& source_of(const observation& seen) const { return sources_[std::min(seen.source, most_sources - 1)]; }
-
-    /// Match lengths that are distinguished: 1, 2, 3, 4, 5-6, 7 and more; else entropies; 0 where nothing is known.
-    static std::size_t kind_of(const observation& seen) {
-        if (seen.match_length > 0) return seen.match_length <= 4 ? seen.match_length : (seen.match_length <= 6 ? 5 : 6);
-        if (std::isnan(seen.first_draft_entropy_nats)) return 0;
-        const auto above = std::upper_bound(edges.begin(), edges.end(), seen.first_draft_entropy_nats);
-        return matches + static_cast<std::size_t>(above - edges.begin());
-    }
-
-    /// Acceptance of the first token until told otherwise.
-    static double expected_before(const observation& seen) {
-        if (!std::isnan(seen.first_draft_entropy_nats) && seen.match_length == 0) {
-            return 1 / (1 + std::max(0.0, seen.first_draft_entropy_nats));
-        }
-        return static_cast<double>(seen.match_length + 1) / static_cast<double>(seen.match_length + 3);
-    }
-
-    static double doubt_of(const observation& seen) { return kind_of(seen) < matches ? 1 : doubt; }
-    bool due(std::size_t tried) const { return account_.rounds() - tried >= options_.probe_after; }
-    bool affordable(double seconds) const { return account_.affordable(seconds); }
-    double pace() const { return account_.pace(); }
-
-    /// What drafting so many takes longer than a plain round, which has looked at the row that was looked at.
-    double extra_seconds(const source& from, const observation& seen, std::size_t length) const {
-        const double unpaid = static_cast<double>(length) - (!std::isnan(seen.first_draft_entropy_nats) ? 1 : 0);
-        return verify_seconds(length + 1) - verify_seconds(1) + from.token_seconds.mean * unpaid;
-    }
-
-    choice best_choice(const source& from, const observation& seen) const {
-        const kind& of = from.kinds[kind_of(seen)];
-        const std::size_t most = std::min(options_.max_length, 2 * account_.passes().most_measured() - 1);
-        choice best;
-        double rate = expected_before(seen);
-        double stands = 1;
-        double tokens = 0;
-        for (std::size_t length = 1; length <= most; ++length) {
-            rate = of.positions[length - 1].rate(rate, doubt_of(seen));
-            stands *= rate;
-            tokens += stands;
-            const double extra = extra_seconds(from, seen, length);
-            if (!affordable(extra)) break;
-            const double gain = tokens - pace() * extra;
-            if (gain > best.gain) best = {length, gain};
-        }
-        return best;
-    }
-
-    /// Whether a row's entropy is worth a draft pass: by what each kind gains, as often as they came, once some came.
-    bool worth_a_look(const source& from) const {
-        const double look = from.token_seconds.mean;
-        if (!affordable(look)) return false;
-        double gain = 0;
-        double shares = 0;
-        for (std::size_t i = 0; i <= edges.size(); ++i) {
-            const double share = from.kinds[matches + i].share;
-            if (!(share > 0)) continue;
-            const double low = i == 0 ? 0 : edges[i - 1];
-            const double typical = i < edges.size() ? (low + edges[i]) / 2 : low + 1;
-            gain += share * best_choice(from, {.first_draft_entropy_nats = typical}).gain;
-            shares += share;
-        }
-        return shares < first_looks || gain > shares * pace() * look || due(from.looked);
-    }
-
-    void learn_look(source& from, const observation& seen) {
-        for (kind& each : from.kinds) each.share *= options_.memory;
-        from.kinds[kind_of(seen)].share += 1;
-        from.looked = account_.rounds();
-    }
-
-    void learn_acceptance(kind& of, const outcome& happened) {
-        of.tried = account_.rounds();
-        for (std::size_t i = 0; i < options_.max_length; ++i) {
-            counted& at = of.positions[i];
-            at.judged *= options_.memory;  // what was not tried is forgotten, too, so that it is tried again
-            at.accepted *= options_.memory;
-            if (i >= happened.drafted || i > happened.accepted) continue;
-            at.judged += 1;
-            at.accepted += i < happened.accepted ? 1 : 0;
-        }
-    }
-
-    cost_aware_options options_;
-    time_account account_;
-    std::array<source, most_sources> sources_;
+    std::size_t chains_;
+    cost_aware<draft_shape::chain> chain_;
+    cost_aware<Trees> tree_;
+    std::vector<augur::topology> chains_by_length_;  ///< where all plans are trees
 };
-
-/// For up to four drafters in one (draft/fallback.hpp).
-using cost_aware = basic_cost_aware<4>;
 
 }  // namespace augur::policy

@@ -20,6 +20,7 @@ struct counted {
     double judged = 0;
 
     bool operator==(const counted&) const = default;
+    void fade(double memory) { *this = {accepted * memory, judged * memory}; }
     /// `expected` counts as `doubt` tokens.
     double rate(double expected, double doubt = 1) const { return (accepted + doubt * expected) / (judged + doubt); }
     /// The same share, of at most so many tokens.

@@ -7,7 +7,9 @@
 #include <span>
 #include <string_view>
 #include <utility>
+#include <vector>
 
+#include "augur/policy/learned_state.hpp"
 #include "augur/policy/pass_seconds.hpp"
 #include "augur/types/error.hpp"
 #include "augur/types/observation.hpp"
@@ -25,11 +27,18 @@ struct account_terms {
     std::size_t plain_after;  ///< rounds after which plain decoding is measured again
 };
 
-/// By a policy's own options.
-account_terms account_by(std::string_view policy, const auto& options, std::size_t most_rows, double most,
-                         std::size_t plain_after) {
-    return {policy, most_rows, options.memory, options.budget, options.credit, most, plain_after};
-}
+/// Seconds of drafting one of something, fading. What an earlier text measured holds until one was timed here.
+struct drafting_time {
+    timed figure;
+    bool is_earlier = false;
+
+    void recall(const timed& before) { *this = {before.at_most(pass_seconds::believed), true}; }
+    /// Returns what they count as.
+    double learn(double seconds, double memory) {
+        figure.weight *= memory;
+        return figure.add(seconds, figure.mean, std::exchange(is_earlier, false));
+    }
+};
 
 /// Rounds of drafts, against plain decoding. What a round gains is saved, what it loses is spent, in passes of plain
 /// decoding; a share of all time is saved, too. So what is lost in sum is bounded by the credit and that share, where
@@ -48,6 +57,19 @@ class time_account {
 
     const pass_seconds& passes() const { return passes_; }
     pass_seconds& passes() { return passes_; }
+
+    /// Estimated seconds of a verify pass over so many rows; 0 until a plain one was measured.
+    double verify_seconds(std::size_t rows) const { return passes_(rows); }
+    /// What the next text can begin with.
+    std::vector<timed> learned_passes() const {
+        std::vector<timed> all;
+        for (const timed& each : passes_.figures()) all.push_back(figures::kept(each));
+        return all;
+    }
+    /// What an earlier text learned, if anything, in place of what was measured before.
+    void recall_passes(std::span<const timed> before) {
+        if (!before.empty()) passes_.recall(before);
+    }
 
     /// Passes of plain decoding that may still be lost.
     double allowance() const { return allowance_; }
@@ -84,10 +106,10 @@ class time_account {
         ++rounds_;
     }
 
-    /// A round in which somebody else drafted, who learns from it, up to `most` tokens: what is learned here is what
-    /// passes cost, and what time yields.
-    void learn_pass(const outcome& happened, std::size_t most) {
-        const bool measured = happened.drafted <= most;
+    /// A round in which somebody else drafted, who learns from it: what is learned here is what passes cost, and what
+    /// time yields.
+    void learn_pass(const outcome& happened) {
+        const bool measured = happened.drafted < passes_.figures().size();
         const double verifying = happened.row_seconds();
         const double seconds = measured ? passes_.learn(happened.drafted + 1, verifying, false) : verifying;
         settle(happened.accepted + 1, seconds + happened.draft_seconds, false);

@@ -1,7 +1,6 @@
 #include "augur/io/files/policy_state.hpp"
 
 #include <augur/policy/cost_aware.hpp>
-#include <augur/policy/tree_cost_aware.hpp>
 #include <boost/test/unit_test.hpp>
 #include <string>
 
@@ -21,7 +20,7 @@ io::policy_state some_state() {
     return {.about = here,
             .texts = 3,
             .verify_seconds = {0.1, 1.0 / 3},
-            .policies = {{"chains", chains.learned()}, {"trees", policy::tree_cost_aware().learned()}}};
+            .policies = {{"chains", chains.learned()}, {"trees", policy::cost_aware<draft_shape::tree>().learned()}}};
 }
 
 io::policy_state read(const std::string& text, const json& with = here) {
@@ -44,7 +43,8 @@ BOOST_AUTO_TEST_CASE(what_is_written_is_read_bit_for_bit) {
     BOOST_TEST(found.verify_seconds == state.verify_seconds, boost::test_tools::per_element());
     const policy::cost_aware chains({}, found.policies.at("chains"));
     BOOST_TEST((chains.learned() == policy::cost_aware({}, state.policies.at("chains")).learned()));
-    BOOST_TEST((policy::tree_cost_aware({}, found.policies.at("trees")).learned() == state.policies.at("trees")));
+    BOOST_TEST((policy::cost_aware<draft_shape::tree>({}, found.policies.at("trees")).learned() ==
+                state.policies.at("trees")));
     BOOST_TEST(state.text().size() < 3000u);  // what was never tried takes no room
 }
 

@@ -1,36 +1,22 @@
 #pragma once
-// Sizes the tree that a draft model's rows suggest: by measured cost, and by how often what the drafter
-// believes comes true.
+// Plans as much as pays of the tree that the draft's rows suggest: by measured cost, and by what came true of them.
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
-#include <ostream>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "augur/policy/concept.hpp"
+#include "augur/policy/cost_aware_options.hpp"
 #include "augur/policy/learned_state.hpp"
-#include "augur/policy/pass_seconds.hpp"
 #include "augur/policy/time_account.hpp"
-#include "augur/types/error.hpp"
+#include "augur/types/observation.hpp"
 #include "augur/types/topology.hpp"
 
 namespace augur::policy {
-
-struct value_cost_aware_options {
-    std::size_t max_nodes = 32;  ///< 1 to 256
-    std::size_t max_depth = 8;   ///< at least 1
-    double memory = 0.98;        ///< weight of the past when a figure is updated, in (0, 1)
-    double budget = 0.01;        ///< share of the time that may be lost on finding out, in [0, 1)
-    /// Passes of plain decoding that may be lost before anything is gained, in [-16, 16]; below 0: owed by earlier
-    /// texts.
-    double credit = 3;
-    /// Seconds of a verify pass over 1, 2, ... rows that were measured before; fades as what is measured comes in.
-    std::vector<double> verify_seconds{};
-};
 
 /// For drafters of dynamic trees (draft::dynamic_tree). Learns how often tokens are accepted to which the drafter gives
 /// such a probability, how long passes take with what is judged of their rows, and how long drafting a depth does. The
@@ -43,34 +29,35 @@ struct value_cost_aware_options {
 /// two runs may differ; under exact and coupled the text does not. Cost: O(max_nodes) per round beside the drafter's,
 /// no randomness, nothing allocated. Source: EAGLE-2 (arXiv 2406.16858, section 4) for values; cost-aware trees (arXiv
 /// 2604.09731): a node is added only while it brings more than its row costs.
-class value_cost_aware : public growth_budget {
+class growth_planner : public growth_budget, protected time_account {
  public:
+    using options_type = cost_aware_options<draft_shape::grown_tree>;
     static constexpr draft_shape plans = draft_shape::grown_tree;
-    /// Rounds after which plain decoding is measured again.
-    static constexpr std::size_t plain_after = 64;
     /// In learned_state.
     static constexpr std::size_t drafting_figures = 2;
+    using time_account::allowance;
+    using time_account::learn_pass;
+    using time_account::measures_plain;
+    using time_account::verify_seconds;
     /// Upper edges of the groups of probabilities.
     static constexpr std::array<float, 10> edges = {0.01f, 0.02f, 0.04f, 0.08f, 0.15f, 0.3f, 0.5f, 0.7f, 0.85f, 0.95f};
 
     /// `before`: what one learned in earlier texts; its passes go before verify_seconds.
-    explicit value_cost_aware(value_cost_aware_options options = {}, const learned_state& before = {})
-        : options_(checked(std::move(options))),
-          account_(account_by("value_cost_aware", options_, options_.max_nodes + 1, most_allowance, plain_after),
-                   options_.verify_seconds) {
+    explicit growth_planner(options_type options = {}, const learned_state& before = {})
+        : time_account(options.terms(), options.verify_seconds), options_(std::move(options)) {
         recall(before);
     }
 
     /// What the next text's policy can begin with.
     learned_state learned() const {
         learned_state all;
-        for (const timed& each : account_.passes().figures()) all.passes.push_back(figures::kept(each));
-        all.drafting = {figures::kept(first_depth_), figures::kept(further_depth_)};
+        all.passes = learned_passes();
+        all.drafting = {figures::kept(first_depth_.figure), figures::kept(further_depth_.figure)};
         all.accepted = {{accepted_.begin(), accepted_.end()}, {below_}};
         return all;
     }
 
-    const value_cost_aware_options& options() const { return options_; }
+    const options_type& options() const { return options_; }
 
     /// Its length is the most depths of a tree: 0 where the round is to be plain.
     draft_plan plan(const observation&) const { return {.length = depths(), .grow = this}; }
@@ -82,7 +69,7 @@ class value_cost_aware : public growth_budget {
 
     std::size_t depths() const {
         if (measures_plain()) return 0;
-        const bool due = account_.rounds() - looked_at_ >= look_after_;
+        const bool due = rounds() - looked_at_ >= look_after_;
         const double look = drafting_seconds(1);  // which one slow look may have made too much
         if (!affordable(due ? std::min(look, verify_seconds(1)) : look)) return 0;
         return due || are_few() || looks_.gained > 0 ? options_.max_depth : 0;
@@ -103,8 +90,7 @@ class value_cost_aware : public growth_budget {
     }
 
     std::size_t keep(const observation& seen, std::span<const float> values) const override {
-        const std::size_t most =
-            std::min({values.size(), options_.max_nodes, 2 * account_.passes().most_measured() - 1});
+        const std::size_t most = std::min({values.size(), options_.max_nodes, 2 * passes().most_measured() - 1});
         const double drafting = drafting_seconds(seen.drafted);
         double tokens = 0, best = 0;
         std::size_t kept = 0;
@@ -127,47 +113,32 @@ class value_cost_aware : public growth_budget {
         const bool asked = happened.decided_on.source == 0 && depths() > 0;
         const std::size_t depths = std::max<std::size_t>(happened.decided_on.drafted, nodes > 0 ? 1 : 0);
         const std::size_t rows = std::min(happened.drafted, options_.max_nodes) + 1;
-        double seconds = account_.passes().learn(rows, happened.row_seconds());
+        double seconds = passes().learn(rows, happened.row_seconds());
         if (depths > 0) {
             seconds += learn_drafting(depths, happened.draft_seconds);
             if (view.proposed.confidences().size() == nodes) learn_nodes(view.proposed, view.decided);
             learn_look(static_cast<double>(happened.accepted) - pace() * (seconds - verify_seconds(1)));
             kept_ = options_.memory * kept_ + (1 - options_.memory) * static_cast<double>(nodes);
         } else if (asked) {
-            account_.lose(happened.draft_seconds);
+            lose(happened.draft_seconds);
         }
-        account_.settle(happened.accepted + 1, seconds, depths > 0, happened.seconds());
-        account_.end_round(happened);
+        settle(happened.accepted + 1, seconds, depths > 0, happened.seconds());
+        end_round(happened);
     }
 
-    /// A round in which somebody else drafted, who learns from it: what is learned here is what passes cost, and what
-    /// time yields.
-    void learn_pass(const outcome& happened) { account_.learn_pass(happened, options_.max_nodes); }
-
-    /// Whether the next round is a plain one, whatever is seen: its time is to be measured.
-    bool measures_plain() const { return account_.measures_plain(); }
     /// Estimated seconds of drafting so many depths; until any were, a plain pass each.
     double drafting_seconds(std::size_t depths) const {
-        if (!(first_depth_.weight > 0)) return static_cast<double>(depths) * verify_seconds(1);
-        const double further = further_depth_.weight > 0 ? further_depth_.mean : first_depth_.mean;
-        return depths == 0 ? 0 : first_depth_.mean + static_cast<double>(depths - 1) * further;
-    }
-    /// Passes of plain decoding that it may still lose.
-    double allowance() const { return account_.allowance(); }
-    /// Estimated seconds of a verify pass over so many rows; 0 until a plain one was measured.
-    double verify_seconds(std::size_t rows) const { return account_.passes()(rows); }
-
-    friend std::ostream& operator<<(std::ostream& out, const value_cost_aware& p) {
-        return out << "value_cost_aware{.max_nodes=" << p.options_.max_nodes << ", .max_depth=" << p.options_.max_depth
-                   << ", .memory=" << p.options_.memory << ", .budget=" << p.options_.budget << '}';
+        const timed &first = first_depth_.figure, &further = further_depth_.figure;
+        if (!(first.weight > 0)) return static_cast<double>(depths) * verify_seconds(1);
+        const double each = further.weight > 0 ? further.mean : first.mean;
+        return depths == 0 ? 0 : first.mean + static_cast<double>(depths - 1) * each;
     }
 
  private:
-    static constexpr double most_allowance = 16;  ///< passes of plain decoding
-    static constexpr double most_recalled = 16;   ///< nodes
-    static constexpr double doubt = 3;            ///< nodes that an expectation counts as
-    static constexpr double usual_below = 0.6;    ///< that a child is accepted where its parent is, until told
-    static constexpr double first_looks = 7;      ///< rounds, fading, before what they gained decides
+    static constexpr double most_recalled = 16;  ///< nodes
+    static constexpr double doubt = 3;           ///< nodes that an expectation counts as
+    static constexpr double usual_below = 0.6;   ///< that a child is accepted where its parent is, until told
+    static constexpr double first_looks = 7;     ///< rounds, fading, before what they gained decides
     static constexpr std::size_t first_try = 4, most_try = 64;  ///< rounds
 
     /// What rounds with a look at the draft's rows gained over plain ones, in tokens; fades.
@@ -175,24 +146,13 @@ class value_cost_aware : public growth_budget {
         double gained = 0, weight = 0;
     };
 
-    static value_cost_aware_options checked(value_cost_aware_options options) {
-        using augur::detail::fail;
-        if (options.max_nodes == 0 || options.max_nodes > augur::topology::most_nodes) {
-            fail("value_cost_aware: max_nodes is ", options.max_nodes, "; it must be from 1 to ",
-                 augur::topology::most_nodes);
-        }
-        if (options.max_depth == 0) fail("value_cost_aware: max_depth is 0; then it could never draft");
-        return options;
-    }
-
     /// Costs count as four measurements, acceptance as sixteen nodes, at most.
     void recall(const learned_state& before) {
-        check(before, {2, 2, edges.size() + 1, 0}, "value_cost_aware");
+        check(before, {2, 2, edges.size() + 1, 0}, "cost_aware");
         if (before.empty()) return;
-        if (!before.passes.empty()) account_.passes().recall(before.passes);
-        first_depth_ = before.drafting[0].at_most(pass_seconds::believed);
-        further_depth_ = before.drafting[1].at_most(pass_seconds::believed);
-        first_is_earlier_ = further_is_earlier_ = true;
+        recall_passes(before.passes);
+        first_depth_.recall(before.drafting[0]);
+        further_depth_.recall(before.drafting[1]);
         for (std::size_t i = 0; i < before.accepted[0].size(); ++i) {
             accepted_[i] = before.accepted[0][i].at_most(most_recalled);
         }
@@ -207,8 +167,6 @@ class value_cost_aware : public growth_budget {
 
     /// Looks so far, as they fade.
     bool are_few() const { return looks_.weight < std::min(first_looks, 0.9 / (1 - options_.memory)); }
-    bool affordable(double seconds) const { return account_.affordable(seconds); }
-    double pace() const { return account_.pace(); }
     /// Of one further row, near as many as are drafted as a rule.
     double row_seconds() const {
         const double usual = std::min(std::max(kept_, 4.0), static_cast<double>(options_.max_nodes));
@@ -218,20 +176,19 @@ class value_cost_aware : public growth_budget {
 
     /// Returns what it counts as: all of it where what was known is of an earlier text.
     double learn_drafting(std::size_t depths, double seconds) {
-        const bool is_first = depths == 1 || !(first_depth_.weight > 0);
-        timed& of = is_first ? first_depth_ : further_depth_;
-        bool& is_earlier = is_first ? first_is_earlier_ : further_is_earlier_;
+        const bool is_first = depths == 1 || !(first_depth_.figure.weight > 0);
+        drafting_time& of = is_first ? first_depth_ : further_depth_;
         const auto parts = static_cast<double>(is_first ? depths : depths - 1);
-        const double rest = is_first ? 0 : std::min(first_depth_.mean, seconds / static_cast<double>(depths));
-        of.weight *= options_.memory;
-        const double counted = rest + parts * of.add((seconds - rest) / parts, of.mean, is_earlier);
-        return std::exchange(is_earlier, false) ? seconds : counted;
+        const double rest = is_first ? 0 : std::min(first_depth_.figure.mean, seconds / static_cast<double>(depths));
+        const bool was_earlier = of.is_earlier;
+        const double counted = rest + parts * of.learn((seconds - rest) / parts, options_.memory);
+        return was_earlier ? seconds : counted;
     }
 
     /// Of each node whose parent was accepted, whether it was; and whether any of them was.
     void learn_nodes(const auto& proposed, const verdict& decided) {
-        for (counted& of : accepted_) of = {of.accepted * options_.memory, of.judged * options_.memory};
-        below_ = {below_.accepted * options_.memory, below_.judged * options_.memory};
+        for (counted& of : accepted_) of.fade(options_.memory);
+        below_.fade(options_.memory);
         std::int32_t parent = after_prefix;
         for (std::size_t depth = 0; depth <= decided.accepted; ++depth) {
             const std::size_t taken = depth < decided.accepted ? decided.node(depth) : proposed.size();
@@ -250,20 +207,18 @@ class value_cost_aware : public growth_budget {
     }
 
     void learn_look(double gained) {
-        if (!account_.passes().known()) return;
+        if (!passes().known()) return;
         looks_ = {options_.memory * looks_.gained + gained, options_.memory * looks_.weight + 1};
         if (looks_.gained > 0) {
             look_after_ = first_try;
         } else if (!are_few()) {
             look_after_ = std::min(2 * look_after_, most_try);
         }
-        looked_at_ = account_.rounds();
+        looked_at_ = rounds();
     }
 
-    value_cost_aware_options options_;
-    time_account account_;
-    timed first_depth_, further_depth_;                           ///< of drafting
-    bool first_is_earlier_ = false, further_is_earlier_ = false;  ///< these figures, than this text
+    options_type options_;
+    drafting_time first_depth_, further_depth_;
     std::array<counted, edges.size() + 1> accepted_{};
     counted below_;
     looks looks_;
