@@ -176,25 +176,21 @@ struct handed_text {
     }
 };
 
+/// With codecs or without.
+template <class... Speakers>
+using text_by_turns =
+    std::conditional_t<(Speakers::has_codec && ...), handed_text<Speakers...>, shared_text<Speakers...>>;
+
 }  // namespace augur::switching
 
 namespace augur::decode {
 
-/// The text of a session of the scheme: a prefix, or bytes with a prefix for each model.
-template <class Scheme>
-struct text_by_turns;
-template <switching::SwitchingPolicy Policy, class... Speakers>
-struct text_by_turns<switching::switching_scheme<Policy, Speakers...>>
-    : std::conditional<switching::switching_scheme<Policy, Speakers...>::has_codecs,
-                       switching::handed_text<Speakers...>, switching::shared_text<Speakers...>> {};
-
 /// One decoding by models that take turns. Members as in every session, and those of its text; `writer` is the model
 /// whose turn it is.
 template <switching::SwitchingPolicy Policy, class... Speakers, Chooser C>
-struct session<switching::switching_scheme<Policy, Speakers...>, C>
-    : text_by_turns<switching::switching_scheme<Policy, Speakers...>>::type {
+struct session<switching::switching_scheme<Policy, Speakers...>, C> : switching::text_by_turns<Speakers...> {
     using scheme_type = switching::switching_scheme<Policy, Speakers...>;
-    using text_type = typename text_by_turns<scheme_type>::type;
+    using text_type = switching::text_by_turns<Speakers...>;
     static constexpr std::size_t models = sizeof...(Speakers);
 
     session(const scheme_type& scheme, const typename scheme_type::prompt_type& prompt, transform::settings sampling,

@@ -190,6 +190,17 @@ void end_turn(Session& s) {
     s.turn_is_open = false;
 }
 
+/// Afterwards caches hold committed tokens only; if they are kept `warm`, all but the last.
+template <class Session>
+void settle_caches(Session& s, bool warm, commit::first_thrown& thrown) {
+    for (std::size_t i = 0; i < s.models; ++i) {
+        thrown.attempt([&] {
+            if (warm) return s.fill(i);
+            s.with_voice(i, [&](auto& voice) { voice.cache.rewind(voice.own.tokens()); });
+        });
+    }
+}
+
 /// Takes back what a round counted, unless it takes place.
 template <class Session>
 class counts_of_round {
@@ -222,6 +233,7 @@ const auto& step(const switching::switching_scheme<Policy, Speakers...>& scheme,
     record.proposed.clear();
     record.committed.clear();
     record.log_probabilities.clear();
+    record.decided = verdict{};
     if (s.turn_is_open) detail::end_turn(s);
     if (s.finished != finish_reason::running) return record;
     for (std::size_t i = 0; i < s.models && scheme.options().keep_warm; ++i) s.fill(i);  // where that threw
@@ -246,12 +258,7 @@ const auto& step(const switching::switching_scheme<Policy, Speakers...>& scheme,
         watch.lap();  // what watchers took is in no part
     });
     if (s.turn_is_open) thrown.attempt([&] { detail::end_turn(s); });
-    for (std::size_t i = 0; i < s.models; ++i) {
-        thrown.attempt([&] {
-            if (scheme.options().keep_warm) return s.fill(i);
-            s.with_voice(i, [&](auto& voice) { voice.cache.rewind(voice.own.tokens()); });
-        });
-    }
+    detail::settle_caches(s, scheme.options().keep_warm, thrown);
     record.seconds.other = watch.lap();
     s.counts.seconds += record.seconds;
     thrown.rethrow();
