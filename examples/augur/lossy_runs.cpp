@@ -1,7 +1,7 @@
 #include <augur/accept/fuzzy_greedy.hpp>
 #include <augur/policy/fixed_length.hpp>
 #include <augur/scheme/cascade.hpp>
-#include <augur/switching/session.hpp>
+#include <augur/switching/step.hpp>
 #include <augur/tune/divergence_meter.hpp>
 #include <augur/tune/turns.hpp>
 

@@ -5,7 +5,7 @@
 #include <augur/decode/resume.hpp>
 #include <augur/detail/stopwatch.hpp>
 #include <augur/measure/entropy.hpp>
-#include <augur/switching/session.hpp>
+#include <augur/switching/step.hpp>
 #include <cmath>
 #include <cstddef>
 #include <optional>

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 using augur::finish_reason;
@@ -180,6 +181,38 @@ BOOST_AUTO_TEST_CASE(a_mark_ends_the_text_as_its_name_would) {
     stop_watcher both(conditions, 26, 100);
     BOOST_TEST(name_of(both.admit(21, 1, 5)) == "stop_token");
     BOOST_TEST(both.matched() == "");
+}
+
+/// Token 1 is "b" in one and the end in the other, token 2 the other way round.
+BOOST_AUTO_TEST_CASE(a_text_in_several_vocabularies_has_the_stops_and_the_bytes_of_the_one_that_is_written) {
+    const auto capital = [](token t) { return std::string(1, static_cast<char>('A' + t)); };
+    const std::vector<augur::commit::vocabulary> both{{{2}, letter}, {{1}, capital}};
+    const auto after = [&](const std::vector<std::pair<std::size_t, token>>& tokens, std::string stop = "bC") {
+        stop_watcher watcher({.max_tokens = 4, .stop_strings = {std::move(stop)}}, both);
+        BOOST_TEST(watcher.has_text());
+        finish_reason why = finish_reason::running;
+        std::size_t written = 0;
+        for (const auto& [in, id] : tokens) {
+            BOOST_TEST((why == finish_reason::running));
+            watcher.write_in(in);
+            augur::commit::committed_token block[] = {{id}};
+            BOOST_TEST(watcher.foresee(block, written, written) == 1u);
+            ++written;
+            why = watcher.admit(id, written, written);
+        }
+        return std::string(name_of(why)) + ' ' + watcher.text().text();
+    };
+    BOOST_TEST(after({{0, 0}, {0, 1}, {1, 0}}) == "running abA");
+    BOOST_TEST(after({{0, 0}, {0, 1}, {1, 2}}) == "stop_string a");
+    BOOST_TEST(after({{1, 2}, {0, 2}}) == "stop_token C");
+    BOOST_TEST(after({{0, 1}, {1, 1}}) == "stop_token b");
+    BOOST_TEST(after({{0, 1}, {1, 3}, {1, 3}, {0, 1}}) == "max_tokens bDDb");
+    const stop_watcher roomy({}, both);
+    BOOST_TEST(roomy.budget(3, 1 << 20) == 125u);
+    BOOST_CHECK_EXCEPTION(stop_watcher({.stop_tokens = {0}, .text_of = letter}, both), augur::error, [](const auto& e) {
+        return std::string(e.what()).starts_with(
+            "the stop conditions have 1 stop tokens, 0 stop marks and a text_of, which are of one vocabulary");
+    });
 }
 
 BOOST_AUTO_TEST_SUITE_END()

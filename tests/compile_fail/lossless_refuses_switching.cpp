@@ -2,7 +2,7 @@
 // expected-error {{this scheme cannot promise the target's own text or distribution}}
 #include "augur/decode/generate.hpp"
 #include "augur/switching/rolling_entropy.hpp"
-#include "augur/switching/session.hpp"
+#include "augur/switching/step.hpp"
 #include "augur/testing/models.hpp"
 
 int main() {

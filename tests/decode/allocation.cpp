@@ -28,7 +28,7 @@
 #include <augur/scheme/speculator.hpp>
 #include <augur/switching/rolling_entropy.hpp>
 #include <augur/switching/scheme.hpp>
-#include <augur/switching/session.hpp>
+#include <augur/switching/step.hpp>
 #include <augur/testing/models.hpp>
 #include <boost/test/unit_test.hpp>
 #include <cmath>

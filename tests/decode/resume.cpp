@@ -6,6 +6,7 @@
 #include <augur/draft/eagle.hpp>
 #include <augur/draft/prompt_lookup.hpp>
 #include <augur/switching/rolling_entropy.hpp>
+#include <augur/switching/step.hpp>
 #include <augur/testing/counting_model.hpp>
 #include <augur/testing/models.hpp>
 #include <augur/testing/refined_models.hpp>
@@ -193,9 +194,9 @@ BOOST_AUTO_TEST_CASE(of_models_that_take_turns_the_writer_reads_what_was_added_a
         while (s.finished == finish_reason::running) decode::step(chosen, s);
         BOOST_TEST_REQUIRE(s.writer == 1u);
         decode::resume(chosen, s, turns[2], {.max_tokens = 5});
-        s.with_cache(1, [&](const auto& cache) { BOOST_TEST(cache.tokens().size() == s.committed.size() - 1); });
-        s.with_cache(0,
-                     [&](const auto& cache) { BOOST_TEST((cache.tokens().size() == s.committed.size() - 1) == warm); });
+        s.with_voice(1, [&](const auto& voice) { BOOST_TEST(voice.cache.tokens().size() == s.committed.size() - 1); });
+        s.with_voice(
+            0, [&](const auto& voice) { BOOST_TEST((voice.cache.tokens().size() == s.committed.size() - 1) == warm); });
     }
 }
 

@@ -2,10 +2,12 @@
 // Codecs without a tokenizer, and models that say a text in the vocabulary of theirs.
 
 #include <algorithm>
-#include <augur/switching/speaker.hpp>
+#include <augur/decode/generate.hpp>
+#include <augur/switching/step.hpp>
 #include <augur/testing/models.hpp>
 #include <augur/types/token.hpp>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <limits>
 #include <span>
@@ -83,6 +85,48 @@ class piece_codec {
 
 static_assert(switching::TextCodec<byte_codec> && switching::TextCodec<letter_codec> &&
               switching::TextCodec<piece_codec>);
+
+/// A token of a text that models hand over, by who wrote it.
+struct written_token {
+    std::size_t model = 0;
+    token id = no_token;
+    std::string bytes{};
+    friend bool operator==(const written_token&, const written_token&) = default;
+};
+
+/// The generated tokens, with the bytes that the speakers of the scheme give them.
+inline std::vector<written_token> tokens_by(const auto& scheme, const std::vector<std::size_t>& writers,
+                                            std::span<const token> tokens) {
+    std::vector<written_token> result;
+    for (std::size_t i = 0; i < tokens.size(); ++i) {
+        result.push_back({writers.at(i), tokens[i], scheme.bytes_of(writers[i], tokens[i])});
+    }
+    return result;
+}
+
+struct handed_options {
+    std::uint64_t seed = 0;
+    std::size_t max_tokens = 128;
+    std::size_t first = 0;
+};
+
+/// What decode::generate gives for models that hand each other text, token by token and in bytes.
+template <class Policy>
+struct handed_generation : decode::generation<Policy> {
+    std::vector<written_token> by{};
+    std::string bytes{};
+};
+template <class Scheme>
+auto handed(const Scheme& scheme, const typename Scheme::prompt_type& from, const handed_options& chosen = {}) {
+    decode::options options;
+    options.seed = chosen.seed;
+    options.stop.max_tokens = chosen.max_tokens;
+    auto decoded = decode::generate<any_guarantee>(scheme.with({.first = chosen.first}), from, options);
+    auto by = tokens_by(scheme, decoded.writers, decoded.tokens);
+    handed_generation<typename Scheme::policy_type> result{{std::move(decoded)}, std::move(by)};
+    for (const written_token& each : result.by) result.bytes += each.bytes;
+    return result;
+}
 
 inline std::string bytes_of(const auto& codec, std::span<const token> tokens) {
     std::string bytes;

@@ -31,7 +31,7 @@ auto refused(const std::string& part) {
 
 template <class Speaker>
 auto voice_of(const Speaker& speaker, std::vector<token> prompt = {0}) {
-    return switching::voice<Speaker>(speaker, opening{std::move(prompt)});
+    return switching::voice<Speaker>(speaker, opening{std::move(prompt)}, {});
 }
 
 std::vector<token> generated(const auto& voice) {
@@ -70,9 +70,8 @@ BOOST_AUTO_TEST_CASE(openings_fit_their_model) {
     BOOST_CHECK_EXCEPTION(voice_of(speaker, {}), error, refused("the prompt is empty"));
     BOOST_CHECK_EXCEPTION(voice_of(speaker, {1, 2, 3, 4}), error, refused("4 tokens"));
     BOOST_CHECK_EXCEPTION(voice_of(speaker, {1, 9}), error, refused("prompt token 1 is 9"));
-    opening biased{{1}};
-    biased.sampling.bias.added = {{9, 1.0f}};
-    BOOST_CHECK_THROW(switching::voice<decltype(speaker)>(speaker, biased), error);
+    const opening biased{{1}, transform::settings{.bias = {{{9, 1.0f}}}}};
+    BOOST_CHECK_THROW(switching::voice<decltype(speaker)>(speaker, biased, {}), error);
 }
 
 /// "he" was written byte by byte, so it is not the start of the piece " hello" or any other; what follows is encoded

@@ -4,8 +4,8 @@
 #include <augur/draft/model_tree.hpp>
 #include <augur/policy/tree_static.hpp>
 #include <augur/scheme/speculator.hpp>
-#include <augur/switching/bridged.hpp>
 #include <augur/switching/rolling_entropy.hpp>
+#include <augur/switching/step.hpp>
 #include <boost/test/unit_test.hpp>
 #include <utility>
 
@@ -72,26 +72,28 @@ struct failing_letters {
 
 /// What a text of models that hand each other text came to, however often somebody threw.
 template <class Scheme>
-std::string bridged_text(const Scheme& scheme, const testing::disturbance& by, testing::fault_trial& trial) {
-    const typename Scheme::openings_type from{switching::opening{testing::fault_prompt},
-                                              switching::opening{testing::fault_prompt}};
-    switching::bridged_session s(scheme, from, switching::bridged_options{.max_tokens = 16}, random::philox_chooser(4));
+std::string handed_text(const Scheme& scheme, const testing::disturbance& by, testing::fault_trial& trial) {
+    const typename Scheme::prompt_type from{switching::opening{testing::fault_prompt},
+                                            switching::opening{testing::fault_prompt}};
+    decode::session<Scheme> s(scheme, from, {}, {.max_tokens = 16}, random::philox_chooser(4));
     testing::fault_listener listener(testing::fault_places, trial.trouble);
     testing::fault_places.arm(by.calls);
     const auto hook = allocations::hook();
     hook.arm(by.first_allocation, by.allocations);
     while (s.finished == finish_reason::running && trial.failures < 9) {
-        if (!listener.attempt([&] { switching::step(s); })) ++trial.failures;
+        if (!listener.attempt([&] { decode::step(scheme, s); })) ++trial.failures;
     }
     trial.calls = testing::fault_places.calls();
     trial.allocations = hook.disarm();
     testing::fault_places.disarm();
     std::string all = s.text + ", " + std::string(name_of(s.finished)) + trial.trouble;
-    for (const auto& each : s.written) all += augur::detail::message(' ', each.model, ':', each.id, '/', each.bytes);
+    for (const auto& each : testing::tokens_by(scheme, s.writers, s.committed.generated()))
+        all += augur::detail::message(' ', each.model, ':', each.id, '/', each.bytes);
     for (const model_statistics& each : s.counts.models) {
         all += augur::detail::message("; ", each.written, " in ", each.passes);
     }
-    return all + augur::detail::message("; ", s.counts.switches, ' ', s.counts.waited, ' ', s.counts.lost) +
+    return all +
+           augur::detail::message("; ", s.counts.turns.switches, ' ', s.counts.turns.waited, ' ', s.counts.turns.lost) +
            testing::learned_by(s.policy);
 }
 
@@ -104,11 +106,11 @@ BOOST_AUTO_TEST_CASE(models_that_hand_each_other_text_keep_them) {
     const switching::rolling_entropy turns({.thresholds_bits = {1.5}, .window = 1, .dwell = 1});
     const auto scheme = switched(spoken(small, codec), spoken(large, codec), turns);
     testing::fault_trial sound;
-    const std::string expected = bridged_text(scheme, {}, sound);
+    const std::string expected = handed_text(scheme, {}, sound);
     std::size_t runs = 0;
     const auto same = [&](const testing::disturbance& by) {
         testing::fault_trial trial;
-        BOOST_TEST(bridged_text(scheme, by, trial) == expected, testing::fault_parts::described(by));
+        BOOST_TEST(handed_text(scheme, by, trial) == expected, testing::fault_parts::described(by));
         ++runs;
     };
     const std::size_t stride = testing::unless_sanitized(1, 7);
@@ -122,6 +124,27 @@ BOOST_AUTO_TEST_CASE(models_that_hand_each_other_text_keep_them) {
     }
     BOOST_TEST_MESSAGE("text handed over: 1 scheme, " << runs << " decodings");
     BOOST_TEST(runs > testing::unless_sanitized(120u, 15u));
+}
+
+/// The laws of every scheme: what the sink and watchers are shown, stops, counts and caches.
+BOOST_AUTO_TEST_CASE(so_do_their_sinks_watchers_and_stops) {
+    const auto model = [](std::uint64_t seed) {
+        return testing::failing(testing::hashed_model(8, seed, 3), testing::fault_places);
+    };
+    const auto small = model(1), large = model(2);
+    const failing_letters codec;
+    const switching::rolling_entropy turns({.thresholds_bits = {1.5}, .window = 1, .dwell = 1});
+    const switching::opening from{testing::fault_prompt};
+    testing::fault_tally tally;
+    tally.keeps("letters", switched(spoken(small, codec), spoken(large, codec), turns), fault_choice(1, 12),
+                {from, from});
+    const std::vector<token> ends{3};
+    tally.keeps("end tokens", switched(spoken(small, codec, ends), spoken(large, codec, ends), turns),
+                fault_choice(0.7f, 20), {from, from});
+    auto stopped = fault_choice(1, 30);
+    stopped.chosen.stop.stop_strings = {"aa", "bc", "gf", "hc"};
+    tally.keeps("stop strings", switched(spoken(small, codec), spoken(large, codec), turns), stopped, {from, from});
+    tally.report("text handed over", 1000);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

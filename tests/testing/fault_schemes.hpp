@@ -52,8 +52,9 @@ struct fault_tally {
         runs += r.runs;
     }
     template <class Scheme>
-    void keeps(const char* what, const Scheme& scheme, const fault_options& chosen) {
-        add(what, fault_laws(scheme, fault_prompt, fault_places, chosen));
+    void keeps(const char* what, const Scheme& scheme, const fault_options& chosen,
+               const decode::prompt_t<Scheme>& prompt = fault_prompt) {
+        add(what, fault_laws(scheme, prompt, fault_places, chosen));
     }
     template <class Scheme>
     void keeps_together(const char* what, const Scheme& scheme, const fault_options& chosen) {

@@ -2,7 +2,7 @@
 
 #include <augur/decode/generate.hpp>
 #include <augur/switching/rolling_entropy.hpp>
-#include <augur/switching/session.hpp>
+#include <augur/switching/step.hpp>
 #include <augur/testing/models.hpp>
 #include <boost/test/unit_test.hpp>
 #include <cmath>

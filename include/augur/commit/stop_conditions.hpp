@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -69,6 +70,12 @@ struct stop_conditions {
     std::vector<stop_mark> stop_marks{};
 };
 
+/// One of several vocabularies in which a text is written: the tokens that end it, and the bytes of the others.
+struct vocabulary {
+    std::vector<token> stop_tokens{};
+    std::function<std::string(token)> text_of{};  ///< as in stop_conditions
+};
+
 /// Watches the committed tokens of one decoding.
 class stop_watcher {
  public:
@@ -89,7 +96,26 @@ class stop_watcher {
             detail::fail("there are ", conditions_.stop_strings.size(),
                          " stop strings, but no text_of to find them with");
         }
+        written_in_.push_back({std::move(conditions_.stop_tokens), std::move(conditions_.text_of)});
     }
+
+    /// Of a text in several vocabularies, each with text, that no context limits; it begins in the first of them, until
+    /// write_in(). Refuses conditions that are of one vocabulary.
+    stop_watcher(stop_conditions conditions, std::vector<vocabulary> written_in)
+        : conditions_(std::move(conditions)),
+          context_length_(std::numeric_limits<std::size_t>::max()),
+          text_(conditions_.stop_strings),
+          written_in_(std::move(written_in)) {
+        const std::size_t ids = conditions_.stop_tokens.size() + conditions_.stop_marks.size();
+        if (ids == 0 && !conditions_.text_of) return;
+        detail::fail("the stop conditions have ", conditions_.stop_tokens.size(), " stop tokens, ",
+                     conditions_.stop_marks.size(), " stop marks and ", conditions_.text_of ? "a" : "no",
+                     " text_of, which are of one vocabulary, but the text is written in ", written_in_.size(),
+                     ": each has its own");
+    }
+
+    /// The tokens that follow are of this vocabulary.
+    void write_in(std::size_t index) noexcept { index_ = index; }
 
     /// How many of the tokens of a block may be committed, for all that their ids and the limits say; `generated` and
     /// `length` are those before it. Asks for their text, and takes the memory that their admission needs: of these
@@ -103,7 +129,7 @@ class stop_watcher {
         while (most < block.size() && !ends) {
             const token t = block[most++].id;
             const bool stops = is_stop(t) || find_mark(t);
-            if (has_text() && !stops) bytes += pieces_.emplace_back(conditions_.text_of(t)).size();
+            if (has_text() && !stops) bytes += pieces_.emplace_back(written_in_[index_].text_of(t)).size();
             ends = stops || generated + most >= conditions_.max_tokens || length + most >= context_length_;
         }
         if (has_text()) take_memory(block.first(most), bytes);
@@ -132,7 +158,7 @@ class stop_watcher {
     }
 
     /// Whether tokens have text at all.
-    bool has_text() const { return static_cast<bool>(conditions_.text_of); }
+    bool has_text() const { return static_cast<bool>(written_in_[index_].text_of); }
     text_stream& text() { return text_; }
     const text_stream& text() const { return text_; }
 
@@ -155,13 +181,13 @@ class stop_watcher {
         return static_cast<std::size_t>(found - marks.begin());
     }
     bool is_stop(token t) const {
-        const auto& stops = conditions_.stop_tokens;
+        const auto& stops = written_in_[index_].stop_tokens;
         return std::find(stops.begin(), stops.end(), t) != stops.end();
     }
 
     bool push_text(token t) {
         if (next_piece_ < pieces_.size()) return text_.push(pieces_[next_piece_++]);
-        return text_.push(conditions_.text_of(t));
+        return text_.push(written_in_[index_].text_of(t));
     }
 
     /// For `bytes` of text, and in each token for what may become final with it.
@@ -180,10 +206,12 @@ class stop_watcher {
         return bytes.size() * augur::detail::replacement_character.size();
     }
 
-    stop_conditions conditions_;
+    stop_conditions conditions_;  // but stop tokens and text_of, which are in the vocabularies
     std::size_t context_length_;
     std::optional<std::size_t> mark_;  ///< index of the one that ended the text
     text_stream text_;
+    std::vector<vocabulary> written_in_{};
+    std::size_t index_ = 0;
     std::vector<std::string> pieces_{};  // the text of foreseen tokens, stop tokens and marks aside
     std::size_t next_piece_ = 0;         // of those that have not been admitted
 };

@@ -34,6 +34,7 @@ struct options {
 template <class Policy>
 struct generation {
     std::vector<token> tokens{};           ///< generated ids, a stop token included
+    std::vector<std::size_t> writers{};    ///< of each token the model, where several take turns (switched); else none
     std::optional<std::string> written{};  ///< what text() gives; nothing without options::stop.text_of
     finish_reason finish = finish_reason::running;
     std::string detail{};  ///< the stop string that matched, or which logit was invalid
@@ -48,6 +49,21 @@ struct generation {
         return *written;
     }
 };
+
+/// What a decoding by the scheme starts from: a prompt, if the scheme does not say otherwise.
+template <class Scheme>
+struct prompt_of {
+    using type = std::span<const token>;
+};
+template <class Scheme>
+requires requires {
+    typename Scheme::prompt_type;
+}
+struct prompt_of<Scheme> {
+    using type = typename Scheme::prompt_type;
+};
+template <class Scheme>
+using prompt_t = typename prompt_of<Scheme>::type;
 
 namespace detail {
 
@@ -71,6 +87,7 @@ struct keeps_the_guarantee {
 void finish(auto& decoded, auto& text) {
     text.stops.text().finish();
     decoded.tokens.assign(text.committed.generated().begin(), text.committed.generated().end());
+    if constexpr (requires { text.writers; }) decoded.writers = std::move(text.writers);
     if (text.stops.has_text()) decoded.written = text.stops.text().text();
     decoded.finish = text.finished;
     if (decoded.finish == finish_reason::stop_string) decoded.detail = text.stops.matched();
@@ -95,7 +112,7 @@ void finish_session(auto& decoded, auto& s) {
 /// any_guarantee; a scheme that promises less does not compile. Throws augur::error for a prompt or settings that
 /// cannot be decoded with, before anything is computed.
 template <class Demanded = lossless, class Scheme, Chooser C, class... Watchers>
-auto generate_with(C chooser, const Scheme& scheme, std::span<const token> prompt, const options& chosen,
+auto generate_with(C chooser, const Scheme& scheme, const prompt_t<Scheme>& prompt, const options& chosen,
                    Watchers&&... watchers) {
     static_assert(detail::keeps_the_guarantee<Scheme, Demanded>::value);
     session<Scheme, C> s(scheme, prompt, chosen.sampling, chosen.stop, std::move(chooser));
@@ -111,7 +128,8 @@ auto generate_with(C chooser, const Scheme& scheme, std::span<const token> promp
 
 /// The same with the production chooser, seeded by `chosen.seed`.
 template <class Demanded = lossless, class Scheme, class... Watchers>
-auto generate(const Scheme& scheme, std::span<const token> prompt, const options& chosen = {}, Watchers&&... watchers) {
+auto generate(const Scheme& scheme, const prompt_t<Scheme>& prompt, const options& chosen = {},
+              Watchers&&... watchers) {
     return generate_with<Demanded>(random::philox_chooser(chosen.seed), scheme, prompt, chosen, watchers...);
 }
 

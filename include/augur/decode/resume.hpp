@@ -17,6 +17,16 @@ namespace augur::decode {
 
 namespace detail {
 
+/// A text begins after a longer prompt.
+template <class Session>
+void begin_text(Session& s, prefix longer, commit::stop_watcher stops) {
+    s.committed = std::move(longer);
+    s.stops = std::move(stops);
+    s.fault.clear();
+    const bool has_budget = s.stops.budget(0, s.committed.size()) > 0;
+    s.finished = has_budget ? finish_reason::running : finish_reason::max_tokens;
+}
+
 /// All that was committed and the added tokens become the prompt of the next text.
 template <class Session>
 void begin_text(Session& s, std::span<const token> added, commit::stop_conditions conditions, std::size_t vocabulary,
@@ -26,11 +36,7 @@ void begin_text(Session& s, std::span<const token> added, commit::stop_condition
     all.insert(all.end(), added.begin(), added.end());
     prefix longer(checked_prompt(all, vocabulary, context));
     commit::stop_watcher stops(std::move(conditions), vocabulary, context);
-    s.committed = std::move(longer);
-    s.stops = std::move(stops);
-    s.fault.clear();
-    const bool has_budget = s.stops.budget(0, s.committed.size()) > 0;
-    s.finished = has_budget ? finish_reason::running : finish_reason::max_tokens;
+    begin_text(s, std::move(longer), std::move(stops));
 }
 
 }  // namespace detail
@@ -43,6 +49,9 @@ void begin_text(Session& s, std::span<const token> added, commit::stop_condition
 /// Throws, with nothing changed, where the tokens are too many for the context or outside the vocabulary. Where the
 /// model throws, the tokens are committed; resume with no further tokens computes what is missing.
 template <class Scheme, Chooser C>
+requires requires(const Scheme& of) {
+    of.target();
+}
 void resume(const Scheme& scheme, session<Scheme, C>& s, std::span<const token> added,
             commit::stop_conditions conditions) {
     const auto& model = scheme.target();

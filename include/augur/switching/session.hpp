@@ -1,293 +1,251 @@
 #pragma once
-// Entropy adaptive decoding: models take turns at decoding; nothing is verified.
+// A session of models that take turns: its text is a prefix that all of them share; or bytes, and a prefix for each.
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <span>
 #include <string>
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
-#include "augur/accept/coupled.hpp"
-#include "augur/commit/apply.hpp"
+#include "augur/commit/stop_conditions.hpp"
 #include "augur/decode/resume.hpp"
 #include "augur/decode/session.hpp"
-#include "augur/decode/step.hpp"
 #include "augur/detail/stopwatch.hpp"
-#include "augur/measure/entropy.hpp"
-#include "augur/round/ask.hpp"
+#include "augur/model/cached_sequence.hpp"
+#include "augur/random/chooser.hpp"
 #include "augur/switching/scheme.hpp"
+#include "augur/switching/speaker.hpp"
+#include "augur/transform/pipeline.hpp"
+#include "augur/types/distribution.hpp"
 #include "augur/types/error.hpp"
+#include "augur/types/prefix.hpp"
 #include "augur/types/proposal.hpp"
+#include "augur/types/round_view.hpp"
 #include "augur/types/statistics.hpp"
+#include "augur/types/token.hpp"
+
+namespace augur::switching {
+
+/// A model's side of a text that is written in the tokens of all: what a voice is of one that is handed over.
+template <Model M>
+struct reader {
+    prefix& own;  ///< the one of all
+    const transform::pipeline& transform;
+    model::cached_sequence<M>& cache;
+};
+
+/// A text in a vocabulary that the models share. A turn changes at once, and the model whose turn comes has the text.
+template <class... Speakers>
+struct shared_text {
+    using caches_type = std::tuple<model::cached_sequence<typename Speakers::model_type>...>;
+    using added_type = std::span<const token>;
+
+    shared_text(const auto& scheme, std::span<const token> prompt, transform::settings sampling)
+        : committed(checked_prompt(prompt, scheme.vocabulary_size(), scheme.context_length())),
+          transform(std::move(sampling), scheme.vocabulary_size()),
+          caches(scheme.make_caches()) {}
+
+    prefix committed;
+    transform::pipeline transform;
+    caches_type caches;
+
+    /// use(side of model i).
+    template <class Use>
+    void with_voice(std::size_t i, const Use& use) {
+        [&]<std::size_t... I>(std::index_sequence<I...>) {
+            const auto with = [&](auto side) { use(side); };
+            ((I == i ? with(reader<typename Speakers::model_type>{committed, transform, std::get<I>(caches)}) : void()),
+             ...);
+        }
+        (std::index_sequence_for<Speakers...>());
+    }
+
+    static commit::stop_watcher make_stops(const auto& scheme, commit::stop_conditions conditions, std::size_t) {
+        return {std::move(conditions), scheme.vocabulary_size(), scheme.context_length()};
+    }
+    static void write(const auto&, std::span<const commit::committed_token>, bool) {}
+    static bool may_switch() { return true; }
+    static handover take_over(std::size_t, commit::stop_watcher&) { return handover::taken; }
+    static bool full(std::size_t) { return false; }  // the stop conditions know the context
+
+    /// The next text of a session begins: decode::resume.
+    void begin(const auto& scheme, auto& s, added_type added, commit::stop_conditions conditions) {
+        decode::detail::begin_text(s, added, std::move(conditions), scheme.vocabulary_size(), scheme.context_length());
+    }
+};
+
+/// A text that models of different vocabularies hand over in bytes: each reads what others wrote in tokens of its own.
+template <class... Speakers>
+struct handed_text {
+    static constexpr std::size_t models = sizeof...(Speakers);
+    using openings_type = std::array<opening, models>;
+    using added_type = std::array<std::vector<token>, models>;
+
+    handed_text(const auto& scheme, const openings_type& from, const transform::settings& sampling)
+        : voices(voices_of(scheme, from, sampling, std::index_sequence_for<Speakers...>())),
+          committed(from[scheme.options().first].prompt) {}
+
+    std::tuple<voice<Speakers>...> voices;
+    prefix committed;         ///< each token in its writer's vocabulary, after the prompt of the first writer
+    std::string text{};       ///< what was generated, in bytes
+    code_points ends{};       ///< of the text
+    bool is_settled = false;  ///< a turn may change: the text is not inside a code point, or shown to be no UTF-8
+
+    /// use(voice of model i).
+    template <class Use>
+    void with_voice(std::size_t i, const Use& use) {
+        [&]<std::size_t... I>(std::index_sequence<I...>) {
+            ((I == i ? void(use(std::get<I>(voices))) : void()), ...);
+        }
+        (std::index_sequence_for<Speakers...>());
+    }
+
+    /// Each speaker's own tokens end the text and have bytes; `writer` is to write.
+    static commit::stop_watcher make_stops(const auto& scheme, commit::stop_conditions conditions, std::size_t writer) {
+        std::vector<commit::vocabulary> each;
+        const auto add = [&](const auto& who) {
+            each.push_back({who.end_tokens(), [who = &who](token t) { return who->bytes_of(t); }});
+        };
+        std::apply([&](const auto&... all) { (add(all), ...); }, scheme.speakers());
+        commit::stop_watcher stops(std::move(conditions), std::move(each));
+        stops.write_in(writer);
+        return stops;
+    }
+
+    /// The writer's voice takes a block of one token; a switch may have been `waiting` for it. What is thrown changes
+    /// nothing.
+    void write(auto& writer, std::span<const commit::committed_token> block, bool waiting) {
+        for (const commit::committed_token& t : block) writer.write(t.id, text);
+        const bool broken = ends.find_broken(text);
+        is_settled = !ends.open() || (waiting && broken);
+    }
+    bool may_switch() const { return is_settled; }
+
+    handover take_over(std::size_t i, commit::stop_watcher& stops) {
+        handover outcome = handover::taken;
+        with_voice(i, [&](auto& voice) { outcome = voice.take_over(text); });
+        if (outcome == handover::taken) stops.write_in(i);
+        return outcome;
+    }
+    /// Whether the context of model i has no room for a token.
+    bool full(std::size_t i) {
+        bool is_full = false;
+        with_voice(i, [&](const auto& voice) { is_full = voice.full(); });
+        return is_full;
+    }
+
+    /// The next text of a session begins: decode::resume. Each model has read all of the text, then its added tokens.
+    void begin(const auto& scheme, auto& s, const added_type& added, commit::stop_conditions conditions) {
+        std::array<prefix, models> longer;
+        for (std::size_t i = 0; i < models; ++i) {
+            with_voice(i, [&](const auto& voice) { longer[i] = continued(voice, i, added[i]); });
+        }
+        std::vector<token> all(committed.tokens().begin(), committed.tokens().end());
+        all.insert(all.end(), added[s.wanted].begin(), added[s.wanted].end());
+        prefix written(all);
+        commit::stop_watcher stops = make_stops(scheme, std::move(conditions), s.wanted);
+        for (std::size_t i = 0; i < models; ++i) {  // from here on nothing fails
+            with_voice(i, [&](auto& voice) { voice.begin(std::move(longer[i])); });
+        }
+        text.clear();
+        ends = {};
+        decode::detail::begin_text(s, std::move(written), std::move(stops));
+    }
+
+ private:
+    template <std::size_t... I>
+    static auto voices_of(const auto& scheme, const openings_type& from, const transform::settings& sampling,
+                          std::index_sequence<I...>) {
+        return std::tuple<voice<Speakers>...>(voice<Speakers>(std::get<I>(scheme.speakers()), from[I], sampling)...);
+    }
+
+    prefix continued(const auto& voice, std::size_t i, std::span<const token> added) const {
+        const auto unheard = voice.unheard(text);
+        if (!unheard) {
+            detail::fail("model ", i, " cannot continue the text: its codec does not give back the ",
+                         text.size() - voice.heard, " bytes that it has not read");
+        }
+        std::vector<token> all(voice.own.tokens().begin(), voice.own.tokens().end());
+        all.insert(all.end(), unheard->begin(), unheard->end());
+        all.insert(all.end(), added.begin(), added.end());
+        return prefix(checked_prompt(all, voice.who->model().vocabulary_size(), voice.who->model().context_length()));
+    }
+};
+
+/// With codecs or without.
+template <class... Speakers>
+using text_by_turns =
+    std::conditional_t<(Speakers::has_codec && ...), handed_text<Speakers...>, shared_text<Speakers...>>;
+
+}  // namespace augur::switching
 
 namespace augur::decode {
 
-/// One decoding by models that take turns. Members as in every session; `writer` is the model whose turn it is.
-template <switching::SwitchingPolicy Policy, class... Held, Chooser C>
-struct session<switching::switching_scheme<Policy, Held...>, C> {
-    using scheme_type = switching::switching_scheme<Policy, Held...>;
+/// One decoding by models that take turns. Members as in every session, and those of its text; `writer` is the model
+/// whose turn it is.
+template <switching::SwitchingPolicy Policy, class... Speakers, Chooser C>
+struct session<switching::switching_scheme<Policy, Speakers...>, C> : switching::text_by_turns<Speakers...> {
+    using scheme_type = switching::switching_scheme<Policy, Speakers...>;
+    using text_type = switching::text_by_turns<Speakers...>;
+    static constexpr std::size_t models = sizeof...(Speakers);
 
-    session(const scheme_type& scheme, std::span<const token> prompt, transform::settings sampling,
+    session(const scheme_type& scheme, const typename scheme_type::prompt_type& prompt, transform::settings sampling,
             commit::stop_conditions conditions, C with)
-        : committed(checked_prompt(prompt, scheme.vocabulary_size(), scheme.context_length())),
-          caches(scheme.make_caches()),
+        : text_type(scheme, prompt, std::move(sampling)),
           policy(scheme.policy()),
           next_policy(scheme.policy()),
           writer(scheme.options().first),
-          transform(std::move(sampling), scheme.vocabulary_size()),
-          stops(std::move(conditions), scheme.vocabulary_size(), scheme.context_length()),
+          wanted(writer),
+          stops(this->make_stops(scheme, std::move(conditions), writer)),
           chooser(std::move(with)) {
-        const std::size_t budget = stops.budget(0, committed.size());
-        committed.reserve(committed.size() + std::min(budget, most_reserved));
-        counts.models.resize(sizeof...(Held));
+        const std::size_t budget = stops.budget(0, this->committed.size());
+        const std::size_t most = std::min(budget, most_reserved);
+        this->committed.reserve(this->committed.size() + most);
+        writers.reserve(most);
+        counts.models.resize(models);
         if (budget == 0) finished = finish_reason::max_tokens;
         const augur::detail::stopwatch watch;
-        for (std::size_t i = 0; i < sizeof...(Held); ++i) {
-            with_cache(i, [&](auto& cache) { cache.reserve(committed.capacity()); });
+        for (std::size_t i = 0; i < models; ++i) {
+            this->with_voice(i, [&](auto& voice) { voice.cache.reserve(voice.own.size() + most); });
             if (i == writer || scheme.options().keep_warm) fill(i);
         }
         counts.seconds.prefill = watch.seconds();
     }
 
-    prefix committed;
-    typename scheme_type::caches_type caches;
     Policy policy;
-    Policy next_policy;  ///< storage: what the policy will be if the whole block is committed
-    std::size_t writer;
-    transform::pipeline transform;
+    Policy next_policy;                  ///< storage: what the policy will be if the whole block is committed
+    std::size_t writer;                  ///< whose turn it is
+    std::size_t wanted;                  ///< whose turn the policy wants it to be; another one's where a switch waits
+    std::vector<std::size_t> writers{};  ///< of each generated token, the model
     commit::stop_watcher stops;
     C chooser;
     statistics counts;
     finish_reason finished = finish_reason::running;
     std::string fault;
+    bool turn_is_open = false;  ///< what follows the last round threw: the next step begins with it
     round_record<proposal<point_mass>> last;
     distribution row;                             ///< from here on storage
     std::vector<double> entropies_bits;           ///< of the rows of a block
     std::vector<model_statistics> models_before;  ///< the counts, when the round began
 
-    /// use(cache of model i).
-    template <class Use>
-    void with_cache(std::size_t i, const Use& use) {
-        const auto each = [&]<std::size_t... I>(std::index_sequence<I...>) {
-            (void)((I == i && (use(std::get<I>(caches)), true)) || ...);
-        };
-        each(std::index_sequence_for<Held...>());
-    }
-
-    /// Lets model i read all but the last committed token.
+    /// Lets model i read all but the last token of its side.
     void fill(std::size_t i) {
-        with_cache(i, [&](auto& cache) {
-            const auto all = committed.tokens().first(committed.size() - 1);
-            cache.rewind(all);
-            if (cache.tokens().size() == all.size()) return;
+        this->with_voice(i, [&](auto& voice) {
+            const auto all = voice.own.tokens().first(voice.own.size() - 1);
+            voice.cache.rewind(all);
+            if (voice.cache.tokens().size() == all.size()) return;
             const augur::detail::stopwatch watch;
-            const std::size_t missing = all.size() - cache.tokens().size();
-            cache.fill(all);
+            const std::size_t missing = all.size() - voice.cache.tokens().size();
+            voice.cache.fill(all);
             counts.models[i].caught_up += missing;
             ++counts.models[i].passes;
             counts.models[i].seconds += watch.seconds();
         });
     }
 };
-
-namespace detail {
-
-/// In messages: the last is the target.
-inline std::string model_name(std::size_t writer, std::size_t models) {
-    if (writer + 1 == models) return "target";
-    return models == 2 ? "draft" : "model " + std::to_string(writer + 1) + " of " + std::to_string(models);
-}
-
-/// Rows after the prefix and the first tokens of the proposal, as rounds::chain has them; counted.
-auto rows_of(auto& cache, model_statistics& counted, prefix& before, const proposal<point_mass>& proposed) {
-    const augur::detail::stopwatch watch;
-    cache.rewind(before.tokens().first(before.size() - 1));  // a pass that threw may have left what was speculative
-    const std::size_t missing = before.size() - 1 - cache.tokens().size();
-    const auto rows = rounds::chain(cache, before, proposed);
-    counted.caught_up += missing;
-    ++counted.passes;
-    counted.seconds += watch.seconds();
-    return rows;
-}
-
-/// A token for the position after the prefix, from s.row, with that position's noise.
-template <class Session>
-token draw_next(Session& s) {
-    position_draws draws(s.chooser, s.committed.size(), s.counts.rounds());
-    return accept::coupled{}.draw(s.row, draws);
-}
-
-/// The model before the writer guesses up to `length` tokens, with the noise that the writer will draw with.
-template <class Session>
-void draft_for_writer(Session& s, std::size_t length) {
-    auto& proposed = s.last.proposed;
-    length = std::min(length, s.stops.budget(s.committed.generated().size(), s.committed.size()) - 1);
-    speculative_suffix speculative(s.committed);
-    s.with_cache(s.writer - 1, [&](auto& cache) {
-        model_statistics& counted = s.counts.models[s.writer - 1];
-        while (proposed.size() < length) {
-            const auto rows = rows_of(cache, counted, s.committed, {});
-            s.transform.apply(rows[0], s.committed, s.row);
-            if (s.row.empty()) break;
-            proposed.push(draw_next(s));
-            speculative.push(proposed.tokens().back());
-            ++counted.drafted;
-        }
-    });
-}
-
-/// What the writer will write from its rows, for as long as it was foreseen and it remains the writer.
-struct switching_plan {
-    std::vector<commit::committed_token> block;
-    std::vector<double> log_probabilities;
-    std::size_t tokens = 0;  ///< of the block, before stop conditions cut it
-    std::size_t writer = 0;  ///< after them
-    std::string fault{};     ///< where the row after them cannot be drawn from
-};
-
-/// The part of a round that can fail: it changes nothing that is seen.
-template <class Session>
-switching_plan plan(Session& s, const auto& rows, const step_options& chosen) {
-    auto& record = s.last;
-    const auto drafted = record.proposed.tokens();
-    record.decided = verdict{.drafted = drafted.size()};
-    s.next_policy = s.policy;
-    s.entropies_bits.clear();
-    switching_plan planned{.block = std::move(record.committed),
-                           .log_probabilities = std::move(record.log_probabilities),
-                           .writer = s.writer};
-    speculative_suffix ahead(s.committed);
-    for (bool foreseen = true; foreseen && planned.writer == s.writer; ++planned.tokens) {
-        const std::size_t i = planned.tokens;
-        s.transform.apply(rows[i], s.committed, s.row);
-        if (s.row.empty()) {
-            planned.fault = describe_fault(rows[i], s.committed.size(), model_name(s.writer, s.counts.models.size()));
-            break;
-        }
-        const token drawn = draw_next(s);
-        foreseen = i < drafted.size() && drafted[i] == drawn;
-        if (foreseen) {
-            ++record.decided.accepted;
-        } else {
-            record.decided.next = drawn;
-        }
-        planned.block.push_back({drawn, foreseen ? origin::accepted : record.decided.next_origin()});
-        ahead.push(drawn);
-        if (chosen.log_probabilities) planned.log_probabilities.push_back(measure::log_probability(rows[i], drawn));
-        s.entropies_bits.push_back(measure::entropy_bits(rows[i]));
-        planned.writer = s.next_policy.next_model(s.writer, s.entropies_bits.back());
-    }
-    s.counts.stages.back().reserve(drafted.size());
-    return planned;
-}
-
-/// The part that takes place whatever is thrown: the block is written, until a stop condition or the sink cuts it.
-template <class Session>
-void write(Session& s, switching_plan& planned, const step_options& chosen, commit::first_thrown& thrown) {
-    auto& record = s.last;
-    const std::size_t writer = s.writer;
-    commit::patient_sink sink(chosen.on_token, thrown);
-    const std::size_t kept = commit::admit_all(s, planned.block, sink);
-    while (planned.block.size() > kept) planned.block.pop_back();
-    while (planned.log_probabilities.size() > kept) planned.log_probabilities.pop_back();
-    record.committed = std::move(planned.block);
-    record.log_probabilities = std::move(planned.log_probabilities);
-    if (kept == planned.tokens) {
-        std::swap(s.policy, s.next_policy);
-        s.writer = planned.writer;
-        if (!planned.fault.empty() && s.finished == finish_reason::running) {
-            s.finished = finish_reason::invalid_logits;
-            s.fault = std::move(planned.fault);
-        }
-    } else {
-        record.decided.accepted = std::min(record.decided.accepted, kept);
-        record.decided.next = no_token;
-        thrown.attempt([&] {
-            for (std::size_t i = 0; i < kept; ++i) s.writer = s.policy.next_model(writer, s.entropies_bits[i]);
-        });
-    }
-    s.counts.models[writer].written += kept;
-    s.counts.stages.back().add(record.decided.drafted, record.decided.accepted);
-}
-
-/// Takes back what a round counted, unless it takes place.
-template <class Session>
-class counts_of_round {
- public:
-    explicit counts_of_round(Session& s) : s_(&s) { s.models_before = s.counts.models; }
-    counts_of_round(const counts_of_round&) = delete;
-    counts_of_round& operator=(const counts_of_round&) = delete;
-    ~counts_of_round() {
-        if (!is_kept_) s_->counts.models.swap(s_->models_before);
-    }
-    void keep() { is_kept_ = true; }
-
- private:
-    Session* s_;
-    bool is_kept_ = false;
-};
-
-}  // namespace detail
-
-/// One round: at least one token, unless the writer's row cannot be drawn from. See switching_scheme. Watchers are
-/// shown the writer's rows. It runs at once: it cannot be opened. What is thrown passes through as in every step
-/// (docs/decode/faults.md), and the text can go on.
-template <switching::SwitchingPolicy Policy, class... Held, Chooser C, class... Watchers>
-const auto& step(const switching::switching_scheme<Policy, Held...>& scheme,
-                 session<switching::switching_scheme<Policy, Held...>, C>& s, const step_options& chosen = {},
-                 Watchers&&... watchers) {
-    augur::detail::stopwatch watch(chosen.timed);
-    auto& record = s.last;
-    record.proposed.clear();
-    record.committed.clear();
-    record.log_probabilities.clear();
-    for (std::size_t i = 0; i < sizeof...(Held) && scheme.options().keep_warm; ++i) s.fill(i);  // where that threw
-    commit::first_thrown thrown;
-    detail::counts_of_round counted(s);
-    if (s.writer > 0 && scheme.options().draft_length > 0) detail::draft_for_writer(s, scheme.options().draft_length);
-    record.seconds = time_spent{.draft = watch.lap()};
-    s.with_cache(s.writer, [&](auto& cache) {
-        const auto rows = detail::rows_of(cache, s.counts.models[s.writer], s.committed, record.proposed);
-        record.seconds.verify = watch.lap();
-        const std::size_t before = s.committed.size();
-        const observation none{.round = s.counts.rounds(), .prefix_length = before};
-        detail::switching_plan planned = detail::plan(s, rows, chosen);
-        commit::make_room(s, planned.block, [] {});
-        counted.keep();
-        detail::write(s, planned, chosen, thrown);
-        record.seconds.accept = watch.lap();
-        const no_states states;
-        const round_view view{s.committed,      before, record.proposed, rows, states, record.decided,
-                              record.committed, none,   record.seconds};
-        (thrown.attempt([&] { watchers.watch(view); }), ...);
-        watch.lap();  // what watchers took is in no part
-    });
-    for (std::size_t i = 0; i < sizeof...(Held); ++i) {
-        thrown.attempt([&] {
-            if (scheme.options().keep_warm) return s.fill(i);
-            s.with_cache(i, [&](auto& cache) { cache.rewind(s.committed.tokens()); });
-        });
-    }
-    record.seconds.other = watch.lap();
-    s.counts.seconds += record.seconds;
-    thrown.rethrow();
-    return record;
-}
-
-/// Continues a finished session of models that take turns (decode/resume.hpp): the one that wrote last reads the added
-/// tokens and goes on; the others read them when their turn comes.
-template <switching::SwitchingPolicy Policy, class... Held, Chooser C>
-void resume(const switching::switching_scheme<Policy, Held...>& scheme,
-            session<switching::switching_scheme<Policy, Held...>, C>& s, std::span<const token> added,
-            commit::stop_conditions conditions) {
-    detail::begin_text(s, added, std::move(conditions), scheme.vocabulary_size(), scheme.context_length());
-    const augur::detail::stopwatch watch;
-    for (std::size_t i = 0; i < sizeof...(Held); ++i) {
-        if (i == s.writer || scheme.options().keep_warm) s.fill(i);
-    }
-    s.counts.seconds.prefill += watch.seconds();
-}
 
 }  // namespace augur::decode

@@ -1,9 +1,10 @@
 #pragma once
-// Converts text between models of different vocabularies: detokenizes by one, tokenizes by the other.
+// A model that takes turns at writing, alone or with the codec of its vocabulary; its side of a text.
 
 #include <algorithm>
 #include <concepts>
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,13 +24,20 @@
 
 namespace augur::switching {
 
-/// A model, the codec of its vocabulary, and the tokens after which it has nothing more to say.
-template <class HeldModel, class HeldCodec>
+/// Of a model that shares its vocabulary with the others: they read each other's tokens.
+struct no_codec {};
+
+/// A model, the codec of its vocabulary, and the tokens after which it has nothing more to say; or a model alone.
+template <class HeldModel, class HeldCodec = no_codec>
 class speaker {
  public:
     using model_type = typename detail::owned_or_borrowed<HeldModel>::type;
-    static_assert(Model<model_type> && TextCodec<typename detail::owned_or_borrowed<HeldCodec>::type>);
+    static constexpr bool has_codec = !std::is_same_v<HeldCodec, no_codec>;
+    static_assert(Model<model_type>);
+    static_assert(!has_codec || TextCodec<typename detail::owned_or_borrowed<HeldCodec>::type>);
 
+    explicit speaker(detail::owned_or_borrowed<HeldModel> model) requires(!has_codec)
+        : model_(std::move(model)), codec_(no_codec{}) {}
     speaker(detail::owned_or_borrowed<HeldModel> model, detail::owned_or_borrowed<HeldCodec> codec,
             std::span<const token> end_tokens)
         : model_(std::move(model)), codec_(std::move(codec)), end_tokens_(end_tokens.begin(), end_tokens.end()) {
@@ -41,9 +49,12 @@ class speaker {
     }
 
     const model_type& model() const { return model_.get(); }
-    const auto& codec() const { return codec_.get(); }
+    const auto& codec() const requires(has_codec) { return codec_.get(); }
+    const std::vector<token>& end_tokens() const { return end_tokens_; }
     bool has(token t) const { return t >= 0 && static_cast<std::size_t>(t) < model().vocabulary_size(); }
     bool ends(token t) const { return std::find(end_tokens_.begin(), end_tokens_.end(), t) != end_tokens_.end(); }
+    /// What a token adds to the text: an end token nothing.
+    std::string bytes_of(token t) const requires(has_codec) { return ends(t) ? std::string() : codec().bytes_of(t); }
 
  private:
     detail::owned_or_borrowed<HeldModel> model_;
@@ -55,13 +66,11 @@ template <class T>
 inline constexpr bool is_speaker = false;
 template <class HeldModel, class HeldCodec>
 inline constexpr bool is_speaker<speaker<HeldModel, HeldCodec>> = true;
-template <class First, class... Others>
-inline constexpr bool begins_with_a_speaker = is_speaker<std::remove_cvref_t<First>>;
 
-/// The tokens that a speaker starts from, in its own vocabulary.
+/// The tokens that a speaker starts from, in its own vocabulary, and how it is sampled: as the others, or otherwise.
 struct opening {
     std::vector<token> prompt;
-    transform::settings sampling{};
+    std::optional<transform::settings> sampling{};
 };
 
 /// The outcome of a model's turn.
@@ -76,11 +85,12 @@ enum class handover {
 /// Law: the bytes of the generated tokens, end tokens aside, are the first `heard` bytes of the text.
 template <class Speaker>
 struct voice {
-    voice(const Speaker& speaker, const opening& from)
+    /// Without a `sampling` of the opening's own this is `shared`, which then may not name tokens.
+    voice(const Speaker& speaker, const opening& from, const transform::settings& shared)
         : who(&speaker),
           own(checked_prompt(from.prompt, speaker.model().vocabulary_size(), speaker.model().context_length())),
           cache(speaker.model()),
-          transform(from.sampling, speaker.model().vocabulary_size()) {}
+          transform(from.sampling ? *from.sampling : without_ids(shared), speaker.model().vocabulary_size()) {}
 
     /// Whether its context has no room for another token.
     bool full() const { return own.size() >= who->model().context_length(); }
@@ -88,7 +98,7 @@ struct voice {
     /// Adds a token that it wrote, and the token's bytes to the text; it must have heard all of that. If memory fails,
     /// nothing has changed.
     std::string write(token t, std::string& text) {
-        std::string bytes = who->ends(t) ? std::string() : who->codec().bytes_of(t);
+        std::string bytes = who->bytes_of(t);
         if (const std::size_t size = text.size() + bytes.size(); size > text.capacity()) {
             text.reserve(std::max(size, 2 * text.capacity()));
         }
@@ -98,23 +108,36 @@ struct voice {
         return bytes;
     }
 
-    /// Adds what it has not heard of the text, in its own tokens; those that it has stay, and so does its cache. If
-    /// memory fails, nothing has changed.
-    /// Cost: the codec's, linear in the new text beside; the model reads when it is asked for its next row.
-    handover take_over(std::string_view text) {
-        const std::string_view unheard = text.substr(heard);
-        const std::vector<token> added = who->codec().encode(unheard);
+    /// What it has not heard of the text, in its own tokens; nothing if their bytes are not that.
+    /// Cost: the codec's, linear in the new text beside.
+    std::optional<std::vector<token>> unheard(std::string_view text) const {
+        const std::string_view rest = text.substr(heard);
+        std::vector<token> tokens = who->codec().encode(rest);
         std::string back;
-        for (token t : added) {
-            if (!who->has(t)) return handover::lost;
+        for (token t : tokens) {
+            if (!who->has(t)) return std::nullopt;
             back += who->codec().bytes_of(t);
         }
-        if (back != unheard) return handover::lost;
-        if (own.size() + added.size() >= who->model().context_length()) return handover::full;
-        { const speculative_suffix room(own, added); }  // takes the memory
-        for (token t : added) own.push(t);
+        if (back != rest) return std::nullopt;
+        return tokens;
+    }
+
+    /// Adds what it has not heard of the text, in its own tokens; those that it has stay, and so does its cache. If
+    /// memory fails, nothing has changed. Cost: that of unheard(); the model reads when it is asked for its next row.
+    handover take_over(std::string_view text) {
+        const auto added = unheard(text);
+        if (!added) return handover::lost;
+        if (own.size() + added->size() >= who->model().context_length()) return handover::full;
+        { const speculative_suffix room(own, *added); }  // takes the memory
+        for (token t : *added) own.push(t);
         heard = text.size();
         return handover::taken;
+    }
+
+    /// All of a longer prefix is the prompt of the next text.
+    void begin(prefix longer) noexcept {
+        own = std::move(longer);
+        heard = 0;
     }
 
     const Speaker* who;
@@ -122,6 +145,14 @@ struct voice {
     model::cached_sequence<typename Speaker::model_type> cache;
     transform::pipeline transform;
     std::size_t heard = 0;  ///< bytes of the text
+
+ private:
+    static const transform::settings& without_ids(const transform::settings& shared) {
+        if (!shared.bias.active() && !shared.mask) return shared;
+        detail::fail("the sampling of models with vocabularies of their own has ",
+                     shared.mask ? "a mask" : "a bias of " + std::to_string(shared.bias.added.size()) + " tokens",
+                     ", whose ids are of one vocabulary: give each opening a sampling of its own");
+    }
 };
 
 /// Follows a text as it grows, to say whether it ends inside a code point.

@@ -112,7 +112,7 @@ void check_each(fault_report& into, const std::string& where, const fault_option
 /// watcher)` may be one of your own in place of decode::step. Cost: a decoding for each place and burst, twice; keep
 /// max_tokens small.
 template <class Scheme, class Step = library_step>
-fault_report fault_laws(const Scheme& scheme, std::span<const token> prompt, const faults& by,
+fault_report fault_laws(const Scheme& scheme, const decode::prompt_t<Scheme>& prompt, const faults& by,
                         const fault_options& chosen = {}, const Step& step = {}) {
     fault_report report;
     report.suite = "fault_laws";

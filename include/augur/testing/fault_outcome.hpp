@@ -44,7 +44,7 @@ inline std::string described(const statistics& counts) {
     for (const model_statistics& model : counts.models) {
         out << "written " << model.written << ", drafted " << model.drafted << "; ";
     }
-    out << "origins";
+    out << counts.turns.switches << " switches; origins";
     for (const std::size_t origin : counts.origins) out << ' ' << origin;
     return out.str();
 }
@@ -94,20 +94,26 @@ std::string fault_in_cache(model::cached_sequence<M>& cache, const prefix& commi
 /// Models take turns at writing, each token with the noise of its position.
 template <class Scheme>
 inline constexpr bool is_switching = false;
-template <class Policy, class... Held>
-inline constexpr bool is_switching<switching::switching_scheme<Policy, Held...>> = true;
+template <class Policy, class... Speakers>
+inline constexpr bool is_switching<switching::switching_scheme<Policy, Speakers...>> = true;
+
+/// So do they with codecs, which say what a token's text is.
+template <class Scheme>
+inline constexpr bool has_codecs = false;
+template <class Policy, class... Speakers>
+inline constexpr bool has_codecs<switching::switching_scheme<Policy, Speakers...>> =
+    switching::switching_scheme<Policy, Speakers...>::has_codecs;
 
 template <class Scheme, class C>
 std::string fault_in_caches(decode::session<Scheme, C>& s) {
     return fault_in_cache(s.target, s.committed);
 }
-template <class Policy, class... Held, class C>
-std::string fault_in_caches(decode::session<switching::switching_scheme<Policy, Held...>, C>& s) {
+template <class Policy, class... Speakers, class C>
+std::string fault_in_caches(decode::session<switching::switching_scheme<Policy, Speakers...>, C>& s) {
     std::string found;
-    const auto look = [&](auto& cache) {
-        if (found.empty()) found = fault_in_cache(cache, s.committed);
-    };
-    std::apply([&](auto&... each) { (look(each), ...); }, s.caches);
+    for (std::size_t i = 0; i < s.models && found.empty(); ++i) {
+        s.with_voice(i, [&](auto& voice) { found = fault_in_cache(voice.cache, voice.own); });
+    }
     return found;
 }
 

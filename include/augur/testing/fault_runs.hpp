@@ -14,7 +14,7 @@
 
 #include "augur/decode/generate.hpp"
 #include "augur/decode/step.hpp"
-#include "augur/switching/session.hpp"
+#include "augur/switching/step.hpp"
 #include "augur/testing/fault_outcome.hpp"
 #include "augur/testing/faults.hpp"
 
@@ -102,10 +102,10 @@ class fault_runs {
  public:
     using session_type = decode::session<Scheme, random::philox_chooser>;
 
-    fault_runs(const Scheme& scheme, std::span<const token> prompt, const faults& by, const fault_options& chosen,
-               Step step = {})
+    fault_runs(const Scheme& scheme, const decode::prompt_t<Scheme>& prompt, const faults& by,
+               const fault_options& chosen, Step step = {})
         : scheme_(scheme), prompt_(prompt), faults_(by), options_(chosen), step_(std::move(step)) {
-        if (!options_.chosen.stop.text_of) options_.chosen.stop.text_of = fault_text_of;
+        if (has_text && !options_.chosen.stop.text_of) options_.chosen.stop.text_of = fault_text_of;
     }
 
     /// `cancelled`: before each round another is opened, and given up when its first work is done.
@@ -121,9 +121,11 @@ class fault_runs {
         };
         watcher seen{trial.outcome.watched, faults_};
         commit::stop_conditions stops = options_.chosen.stop;
-        stops.text_of = [this, ask = options_.chosen.stop.text_of](token t) {
-            return faults_.call("text_of", [&] { return ask(t); });
-        };
+        if (has_text) {
+            stops.text_of = [this, ask = options_.chosen.stop.text_of](token t) {
+                return faults_.call("text_of", [&] { return ask(t); });
+            };
+        }
         const auto& chosen = options_.chosen;
         std::optional<session_type> s;
         const std::size_t most = by.calls.count + by.allocations + 2;
@@ -148,6 +150,8 @@ class fault_runs {
     }
 
  private:
+    static constexpr bool has_text = !has_codecs<Scheme>;  // else it is the codecs'
+
     struct watcher {
         std::vector<token>& tokens;
         const faults& by;
@@ -191,7 +195,7 @@ class fault_runs {
     }
 
     const Scheme& scheme_;
-    std::span<const token> prompt_;
+    decode::prompt_t<Scheme> prompt_;
     faults faults_;
     fault_options options_;
     Step step_;

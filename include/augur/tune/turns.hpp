@@ -23,9 +23,10 @@ namespace augur::tune {
 /// again, which rows that do not depend on the batch make exact. Throws where the prompt is empty, or prompt and text
 /// do not fit a model's context. Cost: a pass of every model, rows * vocabulary numbers for each of them, two
 /// transforms per token.
-template <measure::Divergence D = measure::total_variation, class Policy, class... Held>
-double divergence_of_turns(const switching::switching_scheme<Policy, Held...>& scheme, std::span<const token> prompt,
-                           std::span<const token> text, transform::settings sampling) {
+template <measure::Divergence D = measure::total_variation, class Policy, class... Speakers>
+requires(!switching::switching_scheme<Policy, Speakers...>::has_codecs) double divergence_of_turns(
+    const switching::switching_scheme<Policy, Speakers...>& scheme, std::span<const token> prompt,
+    std::span<const token> text, transform::settings sampling) {
     if (prompt.empty()) augur::detail::fail("the text of an empty prompt cannot be read again");
     if (prompt.size() + text.size() > scheme.context_length() + 1) {
         augur::detail::fail("a prompt of ", prompt.size(), " tokens and a text of ", text.size(),
@@ -42,7 +43,7 @@ double divergence_of_turns(const switching::switching_scheme<Policy, Held...>& s
         const auto pick = [&]<std::size_t... M>(std::index_sequence<M...>) {
             ((M == model ? void(found = std::get<M>(rows)[i]) : void()), ...);
         };
-        pick(std::index_sequence_for<Held...>());
+        pick(std::index_sequence_for<Speakers...>());
         return found;
     };
     const transform::pipeline transform(std::move(sampling), scheme.vocabulary_size());
@@ -53,9 +54,9 @@ double divergence_of_turns(const switching::switching_scheme<Policy, Held...>& s
     double sum = 0;
     for (std::size_t i = 0; i < text.size(); ++i) {
         const logit_row row = row_of(writer, i);
-        if (writer + 1 < sizeof...(Held)) {
+        if (writer + 1 < sizeof...(Speakers)) {
             transform.apply(row, before, own);
-            transform.apply(row_of(sizeof...(Held) - 1, i), before, best);
+            transform.apply(row_of(sizeof...(Speakers) - 1, i), before, best);
             sum += measure::divergence<D>(best, own);
         }
         writer = policy.next_model(writer, measure::entropy_bits(row));

@@ -22,6 +22,7 @@ struct committed_token {
     token id = no_token;
     origin from = origin::plain;
     std::string text{};
+    std::size_t model = 0;  ///< that wrote it, where several take turns; then the id is of that model's vocabulary
     friend bool operator==(const committed_token&, const committed_token&) = default;
 };
 

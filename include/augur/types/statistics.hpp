@@ -50,6 +50,14 @@ struct model_statistics {
     double seconds = 0;         ///< in its passes
 };
 
+/// Turns that changed, and that could not, where models take turns; with a codec between them if not said otherwise.
+struct turn_statistics {
+    std::size_t switches = 0;  ///< that took place, with or without a codec
+    std::size_t waited = 0;    ///< tokens after which a switch had to wait for the end of a code point
+    std::size_t lost = 0;      ///< switches dropped: the codec did not give the text back
+    std::size_t full = 0;      ///< switches dropped: the text did not fit the context
+};
+
 /// Wall-clock seconds by activity. `other` is what the loop itself took.
 struct time_spent {
     double prefill = 0;
@@ -77,6 +85,7 @@ struct statistics {
     std::array<std::size_t, 4> origins{};                                     ///< committed tokens by augur::origin
     time_spent seconds;
     std::vector<model_statistics> models;  ///< cheapest first; none where one model writes
+    turn_statistics turns;
 
     std::size_t count(origin of) const { return origins[static_cast<std::size_t>(of)]; }
     std::size_t committed() const { return origins[0] + origins[1] + origins[2] + origins[3]; }

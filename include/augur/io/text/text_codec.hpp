@@ -1,5 +1,5 @@
 #pragma once
-// The tokenizer interface of a bridge between models: for text that continues other text, and for any bytes.
+// The tokenizer of models that hand each other text: for text that continues other text, and for any bytes.
 
 #include <array>
 #include <augur/io/text/sentencepiece_bpe.hpp>

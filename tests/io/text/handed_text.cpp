@@ -1,7 +1,6 @@
 // Models with a byte-level and a SentencePiece vocabulary hand each other text.
 #include <augur/io/text/text_codec.hpp>
 #include <augur/io/text/tokenizer.hpp>
-#include <augur/switching/bridged.hpp>
 #include <augur/switching/rolling_entropy.hpp>
 #include <augur/testing/models.hpp>
 #include <boost/test/unit_test.hpp>
@@ -12,12 +11,12 @@
 #include "io/vocabularies.hpp"
 #include "switching/codecs.hpp"
 
-BOOST_AUTO_TEST_SUITE(io_bridge_tokenizers)
+BOOST_AUTO_TEST_SUITE(io_handed_text)
 
 using namespace augur;
-using augur::switching::bridged_generate;
 using augur::switching::opening;
 using augur::switching::rolling_entropy;
+using augur::testing::handed;
 using augur::testing::saying_model;
 
 namespace {
@@ -28,7 +27,7 @@ const io::text_codec byte_codec(byte_level), piece_codec(sentencepiece);
 
 opening greedy(const io::tokenizer& tokens) {
     opening start{{tokens.words().bos}};
-    start.sampling.temperature.value = 0;
+    start.sampling = transform::settings{.temperature = {0}};
     return start;
 }
 
@@ -47,16 +46,16 @@ BOOST_AUTO_TEST_CASE(a_golden_trace) {
     const auto scheme =
         switched(saying(byte_level, byte_codec, text, bits), saying(sentencepiece, piece_codec, text, bits),
                  rolling_entropy({.thresholds_bits = {1}, .window = 1, .dwell = 1}));
-    const auto decoded = bridged_generate(scheme, {greedy(byte_level), greedy(sentencepiece)});
+    const auto decoded = handed(scheme, {greedy(byte_level), greedy(sentencepiece)});
     BOOST_TEST(decoded.bytes == text);
     std::string trace;
-    for (const auto& each : decoded.tokens) {
+    for (const auto& each : decoded.by) {
         const auto& words = (each.model == 0 ? byte_level : sentencepiece).words();
         trace += (each.model == 0 ? " S:" : " L:") + words.texts[static_cast<std::size_t>(each.id)];
     }
     BOOST_TEST(trace == " S:hello S:æ S:Ĺ S:¥ L:<0xE6> L:<0x9C> L:<0xAC> S:Ġw S:<|endoftext|>");
-    BOOST_TEST(decoded.counts.waited == 4u);
-    BOOST_TEST(decoded.counts.switches == 2u);
+    BOOST_TEST(decoded.counts.turns.waited == 4u);
+    BOOST_TEST(decoded.counts.turns.switches == 2u);
     BOOST_TEST(decoded.counts.models[1].caught_up == 2u);  // <s> and hello; 日 makes its first row
 }
 
@@ -72,13 +71,13 @@ BOOST_AUTO_TEST_CASE(texts_of_all_kinds_are_handed_over) {
             const rolling_entropy policy({{1.2}, 1 + random() % 3, 1 + random() % 4});
             const auto scheme = switched(saying(byte_level, byte_codec, text, bits),
                                          saying(sentencepiece, piece_codec, text, bits), policy);
-            const auto decoded = bridged_generate(scheme, {greedy(byte_level), greedy(sentencepiece)},
-                                                  {.max_tokens = 500, .first = seed % 2});
+            const auto decoded =
+                handed(scheme, {greedy(byte_level), greedy(sentencepiece)}, {.max_tokens = 500, .first = seed % 2});
             BOOST_TEST(decoded.bytes == text);
             BOOST_TEST((decoded.finish == finish_reason::stop_token));
-            BOOST_TEST(decoded.counts.lost + decoded.counts.full == 0u);
-            switches += decoded.counts.switches;
-            waited += decoded.counts.waited;
+            BOOST_TEST(decoded.counts.turns.lost + decoded.counts.turns.full == 0u);
+            switches += decoded.counts.turns.switches;
+            waited += decoded.counts.turns.waited;
         }
     }
     BOOST_TEST(switches > 100u);
@@ -92,12 +91,12 @@ BOOST_AUTO_TEST_CASE(any_bytes_are_handed_over) {
         const auto large = augur::testing::hashed_model(sentencepiece.vocabulary_size(), 2 * seed + 1, 3);
         const auto scheme = switched(spoken(small, byte_codec), spoken(large, piece_codec),
                                      rolling_entropy({.thresholds_bits = {6.5}, .window = 2, .dwell = 2}));
-        const auto decoded = bridged_generate(scheme, {opening{{1}}, opening{{1}}}, {.seed = seed, .max_tokens = 80});
+        const auto decoded = handed(scheme, {opening{{1}}, opening{{1}}}, {.seed = seed, .max_tokens = 80});
         std::string joined;
-        for (const auto& each : decoded.tokens) joined += each.bytes;
+        for (const auto& each : decoded.by) joined += each.bytes;
         BOOST_TEST(joined == decoded.bytes);
-        BOOST_TEST(decoded.counts.lost == 0u);
-        switches += decoded.counts.switches;
+        BOOST_TEST(decoded.counts.turns.lost == 0u);
+        switches += decoded.counts.turns.switches;
     }
     BOOST_TEST(switches > 15u);
 }
@@ -114,9 +113,9 @@ BOOST_AUTO_TEST_CASE(a_vocabulary_that_lacks_a_byte_is_not_handed_a_text_with_it
     const auto scheme =
         switched(spoken(model, codec, tokens.end_tokens()), saying(sentencepiece, piece_codec, text, bits),
                  rolling_entropy({.thresholds_bits = {1}, .window = 1, .dwell = 2}));
-    const auto decoded = bridged_generate(scheme, {greedy(tokens), greedy(sentencepiece)}, {.first = 1});
+    const auto decoded = handed(scheme, {greedy(tokens), greedy(sentencepiece)}, {.first = 1});
     BOOST_TEST(decoded.bytes == text);
-    BOOST_TEST(decoded.counts.lost == 2u);  // after two tokens of five and after four
+    BOOST_TEST(decoded.counts.turns.lost == 2u);  // after two tokens of five and after four
     BOOST_TEST(decoded.counts.models[0].written == 0u);
 }
 
