@@ -180,7 +180,7 @@ struct measurement {
     std::span<const double> pass;
     decode::options how;
     double level;
-    draft::prompt_lookup lookup{2};
+    draft::prompt_lookup<> lookup{2};
     draft::eagle<const llama::eagle_model&> eagle{layer};
 
     /// Seconds of a prompt's text, by each.

@@ -1,8 +1,8 @@
 #include <augur/draft/eagle_tree.hpp>
 #include <augur/draft/fallback.hpp>
 #include <augur/draft/head_tree.hpp>
-#include <augur/draft/lookup_tree.hpp>
 #include <augur/draft/model_tree.hpp>
+#include <augur/draft/prompt_lookup.hpp>
 #include <augur/policy/fixed_length.hpp>
 #include <augur/policy/hybrid_value_cost_aware.hpp>
 #include <augur/policy/tree_hysteresis.hpp>
@@ -124,7 +124,7 @@ run_result run_trees(const scheme_options& resolved, const engine& target, const
             if (drafters.draft) return planned(draft::model_tree(*drafters.draft));
         } else {
             if (resolved.scheme == "lookup") {
-                const draft::lookup_tree lookup(resolved.lookup_min, resolved.lookup_max);
+                const draft::prompt_lookup lookup(resolved.lookup_min, resolved.lookup_max);
                 return planned(lookup);
             }
             if (resolved.scheme == "hybrid") return run_hybrid(resolved, target, drafters, criterion, request);

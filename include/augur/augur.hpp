@@ -35,7 +35,6 @@
 #include "augur/draft/grow_tree.hpp"
 #include "augur/draft/head_tree.hpp"
 #include "augur/draft/heads.hpp"
-#include "augur/draft/lookup_tree.hpp"
 #include "augur/draft/merged.hpp"
 #include "augur/draft/model_tree.hpp"
 #include "augur/draft/named.hpp"

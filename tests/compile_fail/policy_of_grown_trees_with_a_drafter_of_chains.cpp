@@ -1,7 +1,7 @@
-// A policy that plans trees which grow by value needs a drafter that grows them: a Model drafts chains.
+// A policy that plans trees which grow by value needs a drafter that grows them: n-grams have no values.
 // expected-error {{this policy plans trees that grow by value, but this drafter grows none}}
 #include "augur/accept/exact.hpp"
-#include "augur/draft/lookup_tree.hpp"
+#include "augur/draft/prompt_lookup.hpp"
 #include "augur/policy/value_cost_aware.hpp"
 #include "augur/scheme/speculator.hpp"
 #include "augur/testing/models.hpp"
@@ -9,5 +9,5 @@
 int main() {
     const auto target = augur::testing::hashed_model(8, 1);
     augur::speculate(target, target, augur::policy::value_cost_aware{}, augur::accept::exact{});
-    augur::speculate(augur::draft::lookup_tree{}, target, augur::policy::value_cost_aware{}, augur::accept::exact{});
+    augur::speculate(augur::draft::prompt_lookup{}, target, augur::policy::value_cost_aware{}, augur::accept::exact{});
 }

@@ -15,7 +15,6 @@
 #include <augur/draft/eagle_tree.hpp>
 #include <augur/draft/fallback.hpp>
 #include <augur/draft/head_tree.hpp>
-#include <augur/draft/lookup_tree.hpp>
 #include <augur/draft/merged.hpp>
 #include <augur/draft/model_tree.hpp>
 #include <augur/draft/ngram_store.hpp>
@@ -367,7 +366,7 @@ BOOST_AUTO_TEST_CASE(steps_over_merged_trees_allocate_nothing) {
         const auto scheme = speculate(std::move(drafter), target, policy::fixed_length{length}, accept::exact{});
         BOOST_TEST(allocations_of_trees(scheme, greedy()) == 0u);
     };
-    none_by(draft::merged(draft::lookup_tree(2, 8), draft::model_tree(trees)), 4);
+    none_by(draft::merged(draft::prompt_lookup(2, 8, draft::trie_limits{}), draft::model_tree(trees)), 4);
     none_by(draft::merged(draft::prompt_lookup(2), draft::ngram_store(repeating()), 3), 3);
 }
 

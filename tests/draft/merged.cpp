@@ -6,7 +6,6 @@
 #include <augur/decode/generate.hpp>
 #include <augur/draft/eagle_tree.hpp>
 #include <augur/draft/head_tree.hpp>
-#include <augur/draft/lookup_tree.hpp>
 #include <augur/draft/model_tree.hpp>
 #include <augur/draft/ngram_store.hpp>
 #include <augur/draft/prompt_lookup.hpp>
@@ -29,10 +28,11 @@ using testing::up_to;
 BOOST_AUTO_TEST_SUITE(draft_merged)
 
 using ids = std::vector<token>;
-using lookups = draft::merged<draft::prompt_lookup, draft::lookup_tree>;
+using trie = draft::prompt_lookup<draft::trie_limits>;
+using lookups = draft::merged<draft::prompt_lookup<>, trie>;
 static_assert(Drafter<lookups> && branches<lookups> && shows_matches<lookups> && !shows_rows<lookups>);
 static_assert(HearsCommits<lookups> && !ReadsStates<lookups>);
-static_assert(ReadsStates<draft::merged<draft::prompt_lookup, draft::head_tree<heads_mock>>>);
+static_assert(ReadsStates<draft::merged<draft::prompt_lookup<>, draft::head_tree<heads_mock>>>);
 static_assert(shows_rows<
               draft::merged<draft::model_tree<function_model, draft::argmax>, draft::eagle_tree<testing::fused_mock>>>);
 
@@ -128,11 +128,10 @@ const draft::ngram_table counted = draft::ngram_table::count(
 BOOST_AUTO_TEST_CASE(it_keeps_the_laws_of_drafters) {
     const auto keeps = [](const testing::report& r) { BOOST_TEST(r.kept(), r); };
     const function_model model = testing::hashed_model(3, 2, 2, 8);
-    keeps(testing::drafter_laws(lookups(draft::prompt_lookup(2), draft::lookup_tree(1, 3, {4, 2})), 3));
-    keeps(testing::drafter_laws(
-        draft::merged(draft::lookup_tree(), draft::model_tree(testing::tree_mock(model), draft::argmax{})),
-        {.cases = 60}));
-    keeps(testing::drafter_laws(draft::merged(draft::lookup_tree(), draft::ngram_store(counted)), {.cases = 60}));
+    keeps(testing::drafter_laws(lookups(draft::prompt_lookup(2), trie(1, 3, {4, 2})), 3));
+    keeps(testing::drafter_laws(draft::merged(trie(), draft::model_tree(testing::tree_mock(model), draft::argmax{})),
+                                {.cases = 60}));
+    keeps(testing::drafter_laws(draft::merged(trie(), draft::ngram_store(counted)), {.cases = 60}));
     const full_mock target(testing::hashed_model(3, 1));
     const heads_mock heads{testing::hashed_model(3, 2), true, 2};
     keeps(testing::drafter_laws(draft::merged(draft::prompt_lookup(), draft::head_tree(heads)), target, {.cases = 60}));
@@ -153,8 +152,7 @@ BOOST_AUTO_TEST_CASE(trees_keep_every_promise) {
     BOOST_TEST(promised(of_heads, planned, accept::rejection_sampling{}, 1) == "");
     BOOST_TEST(promised(of_heads, planned, accept::coupled{}, 1) == "");
     BOOST_TEST(promised(of_heads, two, accept::exact{}, 0) == "");
-    const draft::merged of_models(draft::lookup_tree(1, 2, {3, 2}),
-                                  draft::model_tree(small, draft::dynamic_tree{2, 2, 3}), 5);
+    const draft::merged of_models(trie(1, 2, {3, 2}), draft::model_tree(small, draft::dynamic_tree{2, 2, 3}), 5);
     BOOST_TEST(promised(of_models, two, accept::rejection_sampling{}, 1) == "");
     BOOST_TEST(promised(of_models, planned, accept::coupled{}, 1) == "");
     // One that awaits its token selector draws with the noise that coupled shares.
@@ -169,7 +167,7 @@ BOOST_AUTO_TEST_CASE(trees_keep_every_promise) {
 BOOST_AUTO_TEST_CASE(nodes_of_both_are_accepted) {
     const full_mock target(testing::hashed_model(5, 1));
     const function_model small = testing::noisy_model(testing::hashed_model(5, 1), .4);
-    const draft::lookup_tree lookup(1, 3, {4, 2});
+    const trie lookup(1, 3, {4, 2});
     const draft::merged both(lookup, draft::model_tree(small, draft::argmax{}));
     const policy::tree_static planned(topology{-1, -1, -1, 0, 0, 1});
     const auto scheme = speculate(both, target, planned, accept::coupled{});
@@ -197,7 +195,7 @@ BOOST_AUTO_TEST_CASE(a_scheduler_moves_by_the_chain_of_whichever_shows_one) {
     const full_mock target(testing::hashed_model(6, 1));
     const testing::tree_mock small(testing::hashed_model(6, 2));
     const draft::model_tree model(small, draft::argmax{});
-    const draft::lookup_tree lookup(3, 4);
+    const trie lookup(3, 4);
     const policy::tree_ladder<> ladder(tree::bank{topology{-1}, topology{-1, -1, 0, 0, 1}}, {0.05});
     const ids prompt{2, 1, 4};
     const auto check = [&](const auto& drafter) {
@@ -239,9 +237,9 @@ BOOST_AUTO_TEST_CASE(other_vocabularies_and_no_nodes_are_refused) {
     BOOST_TEST(refused([&] {
                    draft::merged(draft::model_tree(three, draft::argmax{}), draft::model_tree(four, draft::argmax{}));
                }).find("merged: its drafters must share a vocabulary") == 0u);
-    BOOST_TEST(refused([] { draft::merged(draft::prompt_lookup(), draft::lookup_tree(), 0); }) ==
+    BOOST_TEST(refused([] { draft::merged(draft::prompt_lookup(), trie(), 0); }) ==
                "merged: nodes is 0; a tree has at least one");
-    BOOST_TEST(draft::merged(draft::prompt_lookup(), draft::lookup_tree()).nodes() == 256u);
+    BOOST_TEST(draft::merged(draft::prompt_lookup(), trie()).nodes() == 256u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

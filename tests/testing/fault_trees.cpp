@@ -7,7 +7,6 @@
 #include <augur/draft/fallback.hpp>
 #include <augur/draft/head_tree.hpp>
 #include <augur/draft/heads.hpp>
-#include <augur/draft/lookup_tree.hpp>
 #include <augur/draft/merged.hpp>
 #include <augur/draft/model_tree.hpp>
 #include <augur/draft/prompt_lookup.hpp>
@@ -61,12 +60,13 @@ void trees_keep_them(const char* what, const Target& target) {
     tally.keeps("model tree", speculate(draft::model_tree(trees), target, wide, accept::rejection_sampling{}), sampled);
     tally.keeps("traversal", speculate(draft::model_tree(trees), target, wide, accept::traversal{}), sampled);
     tally.keeps("path by path", speculate(draft::model_tree(chains), target, wide, accept::coupled{}), sampled);
-    tally.keeps("lookup tree", speculate(draft::lookup_tree(), target, three, accept::exact{}), greedy);
+    tally.keeps("lookup tree",
+                speculate(draft::prompt_lookup(1, 8, draft::trie_limits{}), target, three, accept::exact{}), greedy);
     tally.keeps("heads", speculate(heads, target, three, accept::rejection_sampling{}), sampled);
     tally.keeps("head tree", speculate(draft::head_tree(heads), target, wide, accept::exact{}), greedy);
     tally.keeps("eagle", speculate(layer, target, three, accept::rejection_sampling{}), sampled);
     tally.keeps("eagle tree", speculate(draft::eagle_tree(layer), target, three, accept::exact{}), greedy);
-    const draft::merged both{draft::lookup_tree(), draft::eagle_tree(layer)};
+    const draft::merged both{draft::prompt_lookup(1, 8, draft::trie_limits{}), draft::eagle_tree(layer)};
     tally.keeps("merged", speculate(both, target, wide, accept::exact{}), greedy);
     tally.report(what, 3000);
 }

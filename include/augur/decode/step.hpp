@@ -167,7 +167,7 @@ flow::task run_round(const Scheme& scheme, session<Scheme, C>& s, const step_opt
     co_await draft::proposing(scheme.drafter(), s.drafter_state, context, record.proposed);
     record.seconds =
         time_spent{.draft = watch.lap() - context.verifying_seconds(), .verify = context.verifying_seconds()};
-    if constexpr (!branches<typename Scheme::drafter_type>) {
+    if constexpr (!drafts_trees<typename Scheme::drafter_type, typename Scheme::policy_type>) {
         require_chain(record.proposed);
     } else {
         // A tree can have more nodes than there is room for, though none of its paths is too long.
@@ -176,8 +176,8 @@ flow::task run_round(const Scheme& scheme, session<Scheme, C>& s, const step_opt
     if constexpr (rounds::has_device_verifier<Scheme, C> && !drafts_in_target<typename Scheme::drafter_type>) {
         constexpr bool leaves_states =
             !ReadsStates<typename Scheme::drafter_type> || PrefillsStates<typename Scheme::target_type>;
-        if (s.device_verifier &&
-            (!branches<typename Scheme::drafter_type> || (leaves_states && s.device_verifier.takes_trees()))) {
+        if (s.device_verifier && (!drafts_trees<typename Scheme::drafter_type, typename Scheme::policy_type> ||
+                                  (leaves_states && s.device_verifier.takes_trees()))) {
             co_await flow::alone{[&] {
                 rounds::verify_on_device(s.device_verifier, s.target, s.committed, record.proposed, s.seen.round,
                                          record.decided);
@@ -197,7 +197,7 @@ flow::task run_round(const Scheme& scheme, session<Scheme, C>& s, const step_opt
     if constexpr (drafts_in_target<typename Scheme::drafter_type>) {
         if (record.proposed.is_chain()) co_await rounds::join_chain(s.target, s.committed, record.proposed);
     }
-    if constexpr (!branches<typename Scheme::drafter_type>) {
+    if constexpr (!drafts_trees<typename Scheme::drafter_type, typename Scheme::policy_type>) {
         rows = co_await rounds::ask_chain(s.target, s.committed, record.proposed);
         if constexpr (JudgesEach<typename Scheme::criterion_type,
                                  typename Scheme::drafter_type::draft_distribution_type>) {

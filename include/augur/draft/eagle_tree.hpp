@@ -74,7 +74,7 @@ class eagle_tree {
         state.inputs.clear();
         state.own.clear();
         state.path.clear();
-        if (plans_trees(context)) {
+        if (plans_trees<decltype(context)>) {
             co_await fill_ranked(*this, state, context, proposed, state.work);
         } else {
             co_await grow_by_value(limits_, *this, state, context, proposed, state.work);

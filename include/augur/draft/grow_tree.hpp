@@ -168,12 +168,6 @@ struct tree_work {
     }
 };
 
-/// Whether the policy of a context plans trees, and not lengths.
-template <SpeculationPolicy Policy, Chooser C>
-constexpr bool plans_trees(const context<Policy, C>&) {
-    return shape_of<Policy> == draft_shape::tree;
-}
-
 /// The child of `parent` that is this token; where there is none it is added, and no_node where there are `most` nodes
 /// already.
 inline std::int32_t trie_node(proposal<point_mass>& proposed, std::int32_t parent, token t, std::size_t most) {
@@ -239,7 +233,7 @@ flow::task fill_plan(const Source& source, State& state, auto& context, proposal
         }
     };
     work.begin();
-    if (plans_trees(context) && context.rows_ahead() > 0) co_await look_ahead(source, state, context, work);
+    if (plans_trees<decltype(context)> && context.rows_ahead() > 0) co_await look_ahead(source, state, context, work);
     work.level.assign(1, after_prefix);
     while (wanted && !work.level.empty()) {
         const std::size_t first = proposed.size();

@@ -80,7 +80,7 @@ class model_tree {
             return draw_child(state, row, context, proposed, node, sibling, count);
         };
         if constexpr (std::same_as<TokenSelector, argmax>) {
-            if ((limits_ || context.wants_growth()) && !plans_trees(context)) {
+            if ((limits_ || context.wants_growth()) && !plans_trees<decltype(context)>) {
                 co_await grow_by_value(limits_.value_or(dynamic_tree{}), *this, state, context, proposed, state.work);
                 co_return;
             }
@@ -132,7 +132,7 @@ class model_tree {
                     std::int32_t node, std::size_t sibling, std::size_t count) const {
         if (!ranked(context)) {
             if (draw_next(token_selector_, row, context, proposed, state.row, node, sibling) != no_token) return true;
-            if (!with_replacement<TokenSelector> || !plans_trees(context)) return false;
+            if (!with_replacement<TokenSelector> || !plans_trees<decltype(context)>) return false;
             return add_certain(proposed, 0, node, row.size());
         }
         const token picked = state.work.ranked_child(row, context, sibling, count);

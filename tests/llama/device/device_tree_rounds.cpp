@@ -5,8 +5,8 @@
 #include <augur/accept/typical.hpp>
 #include <augur/decode/generate.hpp>
 #include <augur/decode/step.hpp>
-#include <augur/draft/lookup_tree.hpp>
 #include <augur/draft/model_tree.hpp>
+#include <augur/draft/prompt_lookup.hpp>
 #include <augur/model/any_model.hpp>
 #include <augur/policy/tree_static.hpp>
 #include <boost/test/unit_test.hpp>
@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE(verdicts_come_back_and_nothing_else) {
     check(shared, accept::coupled{}, 0.8f);
     check(drawn, accept::rejection_sampling{}, 0.8f);
     check(certain, accept::typical{}, 0.8f);
-    check(augur::draft::lookup_tree(1, 4), accept::rejection_sampling{}, 0.8f);
+    check(augur::draft::prompt_lookup(1, 4), accept::rejection_sampling{}, 0.8f);
     BOOST_TEST(accepted > 30u);
     BOOST_TEST(branches > 3u);
 }
