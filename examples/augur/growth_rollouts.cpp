@@ -3,7 +3,7 @@
 #include <augur/accept/coupled.hpp>
 #include <augur/accept/exact.hpp>
 #include <augur/draft/eagle_tree.hpp>
-#include <augur/draft/head_tree.hpp>
+#include <augur/draft/heads.hpp>
 #include <augur/draft/model_tree.hpp>
 #include <augur/policy/tree_hysteresis.hpp>
 #include <augur/policy/tree_static.hpp>
@@ -27,7 +27,7 @@ auto growth_rollouts::with(const auto& use) const {
         return options_.sampling.temperature.value == 0 ? use(drafter, accept::exact{})
                                                         : use(drafter, accept::coupled{});
     };
-    if (drafters_.heads) return by(draft::head_tree(*drafters_.heads));
+    if (drafters_.heads) return by(draft::heads(*drafters_.heads, draft::argmax{}));
     if (drafters_.eagle) return by(draft::eagle_tree(*drafters_.eagle));
     // At temperature 0 the noise decides nothing: the likeliest tokens.
     return by(draft::model_tree(drafters_.draft.value(), draft::shared_noise{}));

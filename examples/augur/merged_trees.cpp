@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <augur/draft/eagle_tree.hpp>
-#include <augur/draft/head_tree.hpp>
+#include <augur/draft/heads.hpp>
 #include <augur/draft/merged.hpp>
 #include <augur/draft/model_tree.hpp>
 #include <augur/draft/prompt_lookup.hpp>
@@ -49,7 +49,7 @@ run_result run_merged(const scheme_options& resolved, const engine& target, cons
                                          limits.nodes);
                 return run_scheme(speculate(both, target, policy::fixed_length{limits.depth}, criterion), request);
             };
-            if (drafters.heads) return planned(draft::head_tree(*drafters.heads));
+            if (drafters.heads) return planned(draft::heads(*drafters.heads, draft::argmax{}));
             if (drafters.eagle) {
                 if (!resolved.dynamic) return planned(draft::eagle_tree(*drafters.eagle));
                 return suggested(draft::eagle_tree(*drafters.eagle, *resolved.dynamic));

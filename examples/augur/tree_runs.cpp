@@ -1,6 +1,6 @@
 #include <augur/draft/eagle_tree.hpp>
 #include <augur/draft/fallback.hpp>
-#include <augur/draft/head_tree.hpp>
+#include <augur/draft/heads.hpp>
 #include <augur/draft/model_tree.hpp>
 #include <augur/draft/prompt_lookup.hpp>
 #include <augur/policy/fixed_length.hpp>
@@ -83,7 +83,7 @@ run_result run_by_bank(const scheme_options& resolved, const engine& target, con
         return run_scheme(speculate(drafter, target, only, criterion), request);
     }
     // The usual case has a type of its own, which is asked for fewer signals; others are not worth compiling.
-    if constexpr (std::is_same_v<decltype(drafter), const draft::head_tree<const llama::draft_heads&>&>) {
+    if constexpr (std::is_same_v<decltype(drafter), const draft::heads<const llama::draft_heads&, draft::argmax>&>) {
         if (!by_ladder(resolved) && feature_of(resolved).feature == policy::tree_feature::path_value) {
             return run_scheme(speculate(drafter, target, hysteresis_of<>(resolved), criterion), request);
         }
@@ -128,7 +128,7 @@ run_result run_trees(const scheme_options& resolved, const engine& target, const
                 return planned(lookup);
             }
             if (resolved.scheme == "hybrid") return run_hybrid(resolved, target, drafters, criterion, request);
-            if (drafters.heads) return scheduled(draft::head_tree(*drafters.heads));
+            if (drafters.heads) return scheduled(draft::heads(*drafters.heads, draft::argmax{}));
             if (drafters.eagle) {
                 if (is_suggested) return suggested(draft::eagle_tree(*drafters.eagle, limits));
                 return scheduled(draft::eagle_tree(*drafters.eagle));

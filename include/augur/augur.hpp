@@ -33,7 +33,6 @@
 #include "augur/draft/exit_rows.hpp"
 #include "augur/draft/fallback.hpp"
 #include "augur/draft/grow_tree.hpp"
-#include "augur/draft/head_tree.hpp"
 #include "augur/draft/heads.hpp"
 #include "augur/draft/merged.hpp"
 #include "augur/draft/model_tree.hpp"

@@ -14,7 +14,7 @@
 #include <augur/decode/step.hpp>
 #include <augur/draft/eagle_tree.hpp>
 #include <augur/draft/fallback.hpp>
-#include <augur/draft/head_tree.hpp>
+#include <augur/draft/heads.hpp>
 #include <augur/draft/merged.hpp>
 #include <augur/draft/model_tree.hpp>
 #include <augur/draft/ngram_store.hpp>
@@ -354,7 +354,7 @@ BOOST_AUTO_TEST_CASE(steps_that_switch_between_trees_allocate_nothing) {
         BOOST_TEST(allocations_of_trees(scheme, greedy()) == 0u);
     };
     none_by(draft::model_tree(trees));
-    none_by(draft::head_tree(heads_at_hand{}));
+    none_by(draft::heads(heads_at_hand{}, draft::argmax{}));
     none_by(draft::eagle_tree(layer));
     const auto dynamic = speculate(draft::eagle_tree(layer), target, policy::fixed_length{3}, accept::exact{});
     BOOST_TEST(allocations_of_trees(dynamic, greedy()) == 0u);

@@ -5,7 +5,7 @@
 #include <augur/accept/rejection_sampling.hpp>
 #include <augur/decode/generate.hpp>
 #include <augur/draft/eagle_tree.hpp>
-#include <augur/draft/head_tree.hpp>
+#include <augur/draft/heads.hpp>
 #include <augur/draft/model_tree.hpp>
 #include <augur/draft/ngram_store.hpp>
 #include <augur/draft/prompt_lookup.hpp>
@@ -32,7 +32,7 @@ using trie = draft::prompt_lookup<draft::trie_limits>;
 using lookups = draft::merged<draft::prompt_lookup<>, trie>;
 static_assert(Drafter<lookups> && branches<lookups> && shows_matches<lookups> && !shows_rows<lookups>);
 static_assert(HearsCommits<lookups> && !ReadsStates<lookups>);
-static_assert(ReadsStates<draft::merged<draft::prompt_lookup<>, draft::head_tree<heads_mock>>>);
+static_assert(ReadsStates<draft::merged<draft::prompt_lookup<>, draft::heads<heads_mock, draft::argmax>>>);
 static_assert(shows_rows<
               draft::merged<draft::model_tree<function_model, draft::argmax>, draft::eagle_tree<testing::fused_mock>>>);
 
@@ -134,7 +134,8 @@ BOOST_AUTO_TEST_CASE(it_keeps_the_laws_of_drafters) {
     keeps(testing::drafter_laws(draft::merged(trie(), draft::ngram_store(counted)), {.cases = 60}));
     const full_mock target(testing::hashed_model(3, 1));
     const heads_mock heads{testing::hashed_model(3, 2), true, 2};
-    keeps(testing::drafter_laws(draft::merged(draft::prompt_lookup(), draft::head_tree(heads)), target, {.cases = 60}));
+    keeps(testing::drafter_laws(draft::merged(draft::prompt_lookup(), draft::heads(heads, draft::argmax{})), target,
+                                {.cases = 60}));
 }
 
 BOOST_AUTO_TEST_CASE(trees_keep_every_promise) {
@@ -148,7 +149,7 @@ BOOST_AUTO_TEST_CASE(trees_keep_every_promise) {
         return testing::broken_promise(speculate(std::move(drafter), target, policy, criterion), prompt,
                                        up_to(3, temperature));
     };
-    const draft::merged of_heads(draft::prompt_lookup(2, 3), draft::head_tree(heads));
+    const draft::merged of_heads(draft::prompt_lookup(2, 3), draft::heads(heads, draft::argmax{}));
     BOOST_TEST(promised(of_heads, planned, accept::rejection_sampling{}, 1) == "");
     BOOST_TEST(promised(of_heads, planned, accept::coupled{}, 1) == "");
     BOOST_TEST(promised(of_heads, two, accept::exact{}, 0) == "");

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <augur/accept/exact.hpp>
 #include <augur/decode/generate.hpp>
-#include <augur/draft/head_tree.hpp>
+#include <augur/draft/heads.hpp>
 #include <augur/draft/prompt_lookup.hpp>
 #include <augur/measure/entropy.hpp>
 #include <augur/policy/tree_hysteresis.hpp>
@@ -52,7 +52,7 @@ BOOST_AUTO_TEST_CASE(in_a_decoding_the_value_decides_on_the_rounds_tree) {
     const auto decode_at = [&](double threshold) {
         values.clear(), trees.clear(), drafted.clear();
         const auto scheme =
-            speculate(draft::head_tree(heads), target,
+            speculate(draft::heads(heads, draft::argmax{}), target,
                       noting(policy::tree_hysteresis<>(bank, {.on = threshold}), &values, &trees), accept::exact{});
         decode::session session(scheme, std::vector<token>{2, 1, 4}, {.temperature = {0}}, {.max_tokens = 60},
                                 random::philox_chooser(0));

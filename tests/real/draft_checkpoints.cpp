@@ -4,7 +4,7 @@
 #include <augur/accept/fuzzy.hpp>
 #include <augur/decode/generate.hpp>
 #include <augur/draft/eagle_tree.hpp>
-#include <augur/draft/head_tree.hpp>
+#include <augur/draft/heads.hpp>
 #include <augur/draft/merged.hpp>
 #include <augur/draft/model_tree.hpp>
 #include <augur/draft/prompt_lookup.hpp>
@@ -101,8 +101,9 @@ BOOST_AUTO_TEST_CASE(trees_of_the_family_change_nothing) {
     keeps_the_text(draft::eagle_tree(eagle), "the layer's tree", planned);
     keeps_the_text(draft::eagle_tree(eagle, grown), "the layer's dynamic tree");
     keeps_the_text(draft::prompt_lookup(1, 8, draft::trie_limits{}), "a tree of continuations");
-    keeps_the_text(draft::merged(draft::prompt_lookup(2, 8, draft::trie_limits{4, 4}), draft::head_tree(hydra)),
-                   "continuations and heads", planned);
+    keeps_the_text(
+        draft::merged(draft::prompt_lookup(2, 8, draft::trie_limits{4, 4}), draft::heads(hydra, draft::argmax{})),
+        "continuations and heads", planned);
 }
 
 BOOST_AUTO_TEST_CASE(three_models_of_the_family_change_nothing) {

@@ -5,7 +5,6 @@
 #include <augur/draft/eagle.hpp>
 #include <augur/draft/eagle_tree.hpp>
 #include <augur/draft/fallback.hpp>
-#include <augur/draft/head_tree.hpp>
 #include <augur/draft/heads.hpp>
 #include <augur/draft/merged.hpp>
 #include <augur/draft/model_tree.hpp>
@@ -63,7 +62,7 @@ void trees_keep_them(const char* what, const Target& target) {
     tally.keeps("lookup tree",
                 speculate(draft::prompt_lookup(1, 8, draft::trie_limits{}), target, three, accept::exact{}), greedy);
     tally.keeps("heads", speculate(heads, target, three, accept::rejection_sampling{}), sampled);
-    tally.keeps("head tree", speculate(draft::head_tree(heads), target, wide, accept::exact{}), greedy);
+    tally.keeps("head tree", speculate(draft::heads(heads, draft::argmax{}), target, wide, accept::exact{}), greedy);
     tally.keeps("eagle", speculate(layer, target, three, accept::rejection_sampling{}), sampled);
     tally.keeps("eagle tree", speculate(draft::eagle_tree(layer), target, three, accept::exact{}), greedy);
     const draft::merged both{draft::prompt_lookup(1, 8, draft::trie_limits{}), draft::eagle_tree(layer)};

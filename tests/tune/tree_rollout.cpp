@@ -4,7 +4,7 @@
 #include <augur/accept/coupled.hpp>
 #include <augur/accept/exact.hpp>
 #include <augur/draft/eagle_tree.hpp>
-#include <augur/draft/head_tree.hpp>
+#include <augur/draft/heads.hpp>
 #include <augur/draft/model_tree.hpp>
 #include <augur/testing/refined_models.hpp>
 #include <boost/test/unit_test.hpp>
@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE(a_joint_rollout_scores_each_augmentation_as_by_itself) {
     const testing::full_mock target(testing::hashed_model(5, 1));
     for (const bool sees_tokens : {false, true}) {
         const testing::heads_mock heads{testing::hashed_model(5, 2), sees_tokens};
-        const draft::head_tree drafter(heads);
+        const draft::heads drafter(heads, draft::argmax{});
         const auto same = [&](const auto& criterion, float temperature, std::vector<tree::path> nodes) {
             const decode::options chosen = testing::up_to(25, temperature);
             const auto trees = tree::augment(nodes, 3);
@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE(it_scores_layers_models_and_draws_likewise) {
     const testing::fused_tree_mock layer(testing::hashed_model(5, 2), 5);
     const testing::tree_mock model(testing::hashed_model(5, 2));
     for (const float temperature : {0.0f, 1.0f}) {
-        same(draft::head_tree(heads), temperature);
+        same(draft::heads(heads, draft::argmax{}), temperature);
         same(draft::eagle_tree(layer), temperature);
         same(draft::model_tree(model, draft::shared_noise{}), temperature);
     }
@@ -125,7 +125,7 @@ BOOST_AUTO_TEST_CASE(a_row_that_nothing_can_be_drawn_from_leaves_no_trace_on_the
     const decode::options chosen = testing::up_to(20, 0);
     const auto trees = tree::augment({{0}, {0, 0}}, 3);
     const auto rolled_out = [&](const auto& texts) {
-        return tune::joint_rollout(draft::head_tree(heads), target, accept::exact{}, trees, texts, chosen);
+        return tune::joint_rollout(draft::heads(heads, draft::argmax{}), target, accept::exact{}, trees, texts, chosen);
     };
     const std::vector<std::vector<token>> texts = {{2, 0}, {1, 2, 0}, {0, 1}, {1, 2}};
     tree::tally apart;
@@ -141,9 +141,9 @@ BOOST_AUTO_TEST_CASE(a_row_that_nothing_can_be_drawn_from_leaves_no_trace_on_the
     BOOST_TEST(together.committed == left);
     BOOST_TEST(together.gained == apart.gained, boost::test_tools::per_element());
     // By itself a rollout counts the same.
-    const auto own =
-        tune::own_rollout(speculate(draft::head_tree(heads), target, policy::tree_static(trees.joint), accept::exact{}),
-                          trees.joint.depth(), texts, chosen);
+    const auto own = tune::own_rollout(
+        speculate(draft::heads(heads, draft::argmax{}), target, policy::tree_static(trees.joint), accept::exact{}),
+        trees.joint.depth(), texts, chosen);
     BOOST_TEST(own.committed == left);
 }
 
@@ -184,14 +184,14 @@ BOOST_AUTO_TEST_CASE(rounds_without_a_draft_say_nothing_about_a_tree) {
 BOOST_AUTO_TEST_CASE(a_rollout_of_ones_own_counts_what_was_committed) {
     const testing::full_mock target(testing::hashed_model(5, 1));
     const testing::heads_mock heads{testing::hashed_model(5, 2)};
-    const auto scheme =
-        speculate(draft::head_tree(heads), target, policy::tree_static(topology{-1, -1, 0}), accept::exact{});
+    const auto scheme = speculate(draft::heads(heads, draft::argmax{}), target,
+                                  policy::tree_static(topology{-1, -1, 0}), accept::exact{});
     const auto rollout = tune::own_rollout(scheme, 2, prompts, testing::up_to(25, 0));
     BOOST_TEST(rollout.tokens == 75u);
     BOOST_TEST(rollout.seconds > 0);
     BOOST_TEST(rollout.tokens_per_second() > 0);
     BOOST_TEST(rollout.accepted_length() >= 1);
-    const auto joint = tune::joint_rollout(draft::head_tree(heads), target, accept::exact{},
+    const auto joint = tune::joint_rollout(draft::heads(heads, draft::argmax{}), target, accept::exact{},
                                            tree::augment({{0}, {1}, {0, 0}}, 2), prompts, testing::up_to(25, 0));
     BOOST_TEST(rollout.rounds == joint.rounds);
     BOOST_TEST(rollout.committed == joint.committed);

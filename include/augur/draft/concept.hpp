@@ -5,6 +5,7 @@
 #include <coroutine>
 #include <cstddef>
 #include <span>
+#include <type_traits>
 
 #include "augur/accept/concept.hpp"
 #include "augur/detail/optional_member.hpp"
@@ -39,7 +40,8 @@ concept ProposesAtOnce = requires(const D& drafter, typename D::state_type& stat
 };
 
 /// The same as a coroutine, `flow::task propose(state, context, out) const`: it stops wherever it co_awaits a model's
-/// rows (model::cached_sequence::ask), so that a batch can run its passes together with other rounds'.
+/// rows (model::cached_sequence::ask), so that a batch can run its passes together with other rounds'. One that fills
+/// trees may do the one for chains and the other for trees, by the type of the context.
 template <class D>
 concept ProposesInSteps = requires(const D& drafter, typename D::state_type& state, detail::any_draft_context& context,
                                    proposal<typename D::draft_distribution_type>& out) {
@@ -172,11 +174,11 @@ template <Drafter D>
 auto proposing(const D& drafter, typename D::state_type& state, auto& context,
                proposal<typename D::draft_distribution_type>& out) {
     out.clear();
-    if constexpr (ProposesInSteps<D>) {
-        return drafter.propose(state, context, out);
-    } else {
+    if constexpr (std::is_void_v<decltype(drafter.propose(state, context, out))>) {
         drafter.propose(state, context, out);
         return std::suspend_never();
+    } else {
+        return drafter.propose(state, context, out);
     }
 }
 
@@ -184,7 +186,7 @@ auto proposing(const D& drafter, typename D::state_type& state, auto& context,
 template <Drafter D>
 void propose(const D& drafter, typename D::state_type& state, auto& context,
              proposal<typename D::draft_distribution_type>& out) {
-    if constexpr (ProposesInSteps<D>) {
+    if constexpr (std::same_as<decltype(proposing(drafter, state, context, out)), flow::task>) {
         flow::runner(proposing(drafter, state, context, out)).finish();
     } else {
         proposing(drafter, state, context, out);

@@ -38,6 +38,7 @@ class eagle_tree {
     struct state_type : model::fused_sequence<model_type> {
         using model::fused_sequence<model_type>::fused_sequence;
         tree_work work{};
+        distribution row{};           ///< storage
         std::vector<float> inputs{};  ///< of each inner node, the state that comes with its token
         std::vector<float> own{};     ///< of the root, then of each inner node, the state of its row
         std::vector<std::int32_t> path{},
@@ -75,7 +76,7 @@ class eagle_tree {
         state.own.clear();
         state.path.clear();
         if (plans_trees<decltype(context)>) {
-            co_await fill_ranked(*this, state, context, proposed, state.work);
+            co_await fill_picked(argmax{}, *this, state, context, proposed, state.work, state.row);
         } else {
             co_await grow_by_value(limits_, *this, state, context, proposed, state.work);
         }

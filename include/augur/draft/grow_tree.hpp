@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <ostream>
@@ -19,6 +20,7 @@
 #include "augur/types/proposal.hpp"
 #include "augur/types/scores.hpp"
 #include "augur/types/token.hpp"
+#include "augur/types/token_selector.hpp"
 #include "augur/types/topology.hpp"
 
 namespace augur::draft {
@@ -255,16 +257,35 @@ flow::task fill_plan(const Source& source, State& state, auto& context, proposal
     }
 }
 
-/// The same with the tokens of the largest logits.
-template <class Source, class State>
-flow::task fill_ranked(const Source& source, State& state, auto& context, proposal<point_mass>& proposed,
-                       tree_work& work) {
+/// A child that is certain: with a row that holds its token alone, where rows are kept.
+template <class DraftDistribution>
+void add_certain(proposal<DraftDistribution>& proposed, token picked, std::int32_t node, std::size_t vocabulary) {
+    if constexpr (!std::same_as<DraftDistribution, point_mass>) proposed.next_row().become_point(picked, vocabulary);
+    add_next(proposed, picked, node);
+}
+
+/// The same with children that are picked from the row after their parent as a token selector says: the largest logits
+/// (argmax, and every token selector at temperature 0); draws without replacement (sampled), or with it
+/// (sampled_with_replacement); the first arrivals of the noise that belongs to the position (shared_noise). Where
+/// nothing can be drawn with replacement, though the shape is planned, which no row may change, token 0 is drafted, as
+/// a row with that token alone. `spare` is storage of rows.
+template <class TokenSelector, class Source, class State, class DraftDistribution>
+flow::task fill_picked(const TokenSelector& token_selector, const Source& source, State& state, auto& context,
+                       proposal<DraftDistribution>& proposed, tree_work& work, distribution& spare) {
+    const bool ranked = std::same_as<TokenSelector, argmax> || context.transform().greedy();
     const auto draw = [&](logit_row row, std::int32_t node, std::size_t sibling, std::size_t count) {
-        const token picked = work.ranked_child(row, context, sibling, count);
-        if (picked != no_token) proposed.push(picked, node);
-        return picked != no_token;
+        token picked = 0;
+        if (ranked) {
+            picked = work.ranked_child(row, context, sibling, count);
+            if (picked == no_token) return false;
+        } else {
+            if (draw_next(token_selector, row, context, proposed, spare, node, sibling) != no_token) return true;
+            if (!with_replacement<TokenSelector> || !plans_trees<decltype(context)>) return false;
+        }
+        add_certain(proposed, picked, node, row.size());
+        return true;
     };
-    co_await fill_plan(source, state, context, proposed, work, draw, true);
+    co_await fill_plan(source, state, context, proposed, work, draw, ranked);
 }
 
 /// Grows the tree that the rows suggest, as dynamic_tree says, in as many depths as the policy wants: it is shown the

@@ -76,16 +76,13 @@ class model_tree {
         state.nodes_wait = false;
         if (!context.wants_more(0) || context.prefix().size() > model().context_length()) co_return;
         state.committed = context.prefix().size();
-        const auto draw = [&](logit_row row, std::int32_t node, std::size_t sibling, std::size_t count) {
-            return draw_child(state, row, context, proposed, node, sibling, count);
-        };
         if constexpr (std::same_as<TokenSelector, argmax>) {
             if ((limits_ || context.wants_growth()) && !plans_trees<decltype(context)>) {
                 co_await grow_by_value(limits_.value_or(dynamic_tree{}), *this, state, context, proposed, state.work);
                 co_return;
             }
         }
-        co_await fill_plan(*this, state, context, proposed, state.work, draw, ranked(context));
+        co_await fill_picked(token_selector_, *this, state, context, proposed, state.work, state.row);
     }
 
     void on_commit(state_type& state, const prefix& committed) const {
@@ -124,30 +121,6 @@ class model_tree {
     }
 
  private:
-    /// Whether children are the largest logits, and not drawn.
-    static bool ranked(auto& context) { return std::same_as<TokenSelector, argmax> || context.transform().greedy(); }
-
-    /// Child number `sibling` of so many.
-    bool draw_child(state_type& state, logit_row row, auto& context, proposal<draft_distribution_type>& proposed,
-                    std::int32_t node, std::size_t sibling, std::size_t count) const {
-        if (!ranked(context)) {
-            if (draw_next(token_selector_, row, context, proposed, state.row, node, sibling) != no_token) return true;
-            if (!with_replacement<TokenSelector> || !plans_trees<decltype(context)>) return false;
-            return add_certain(proposed, 0, node, row.size());
-        }
-        const token picked = state.work.ranked_child(row, context, sibling, count);
-        if (picked == no_token) return false;
-        return add_certain(proposed, picked, node, row.size());
-    }
-
-    static bool add_certain(proposal<draft_distribution_type>& proposed, token picked, std::int32_t node,
-                            std::size_t vocabulary) {
-        if constexpr (!std::same_as<draft_distribution_type, point_mass>)
-            proposed.next_row().become_point(picked, vocabulary);
-        add_next(proposed, picked, node);
-        return true;
-    }
-
     /// The sequence keeps those of the nodes that wait whose tokens were committed.
     static void keep_committed(state_type& state, std::span<const token> committed) {
         if (!std::exchange(state.nodes_wait, false)) return;
