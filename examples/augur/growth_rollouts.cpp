@@ -2,7 +2,7 @@
 
 #include <augur/accept/coupled.hpp>
 #include <augur/accept/exact.hpp>
-#include <augur/draft/eagle_tree.hpp>
+#include <augur/draft/eagle.hpp>
 #include <augur/draft/heads.hpp>
 #include <augur/draft/model_tree.hpp>
 #include <augur/policy/tree_hysteresis.hpp>
@@ -28,7 +28,7 @@ auto growth_rollouts::with(const auto& use) const {
                                                         : use(drafter, accept::coupled{});
     };
     if (drafters_.heads) return by(draft::heads(*drafters_.heads, draft::argmax{}));
-    if (drafters_.eagle) return by(draft::eagle_tree(*drafters_.eagle));
+    if (drafters_.eagle) return by(draft::eagle(*drafters_.eagle, draft::argmax{}));
     // At temperature 0 the noise decides nothing: the likeliest tokens.
     return by(draft::model_tree(drafters_.draft.value(), draft::shared_noise{}));
 }

@@ -1,7 +1,7 @@
 // Trees of two drafters in one: what the text repeats, and what a network guesses.
 
 #include <algorithm>
-#include <augur/draft/eagle_tree.hpp>
+#include <augur/draft/eagle.hpp>
 #include <augur/draft/heads.hpp>
 #include <augur/draft/merged.hpp>
 #include <augur/draft/model_tree.hpp>
@@ -51,8 +51,8 @@ run_result run_merged(const scheme_options& resolved, const engine& target, cons
             };
             if (drafters.heads) return planned(draft::heads(*drafters.heads, draft::argmax{}));
             if (drafters.eagle) {
-                if (!resolved.dynamic) return planned(draft::eagle_tree(*drafters.eagle));
-                return suggested(draft::eagle_tree(*drafters.eagle, *resolved.dynamic));
+                if (!resolved.dynamic) return planned(draft::eagle(*drafters.eagle, draft::argmax{}));
+                return suggested(draft::eagle(*drafters.eagle, *resolved.dynamic));
             }
             if (resolved.dynamic) return suggested(draft::model_tree(*drafters.draft, *resolved.dynamic));
             return planned(draft::model_tree(*drafters.draft, token_selector_of<Criterion>()));

@@ -1,4 +1,4 @@
-#include <augur/draft/eagle_tree.hpp>
+#include <augur/draft/eagle.hpp>
 #include <augur/draft/fallback.hpp>
 #include <augur/draft/heads.hpp>
 #include <augur/draft/model_tree.hpp>
@@ -98,7 +98,7 @@ run_result run_hybrid(const scheme_options& resolved, const engine& target, cons
     const policy::hybrid_value_cost_aware as_measured(
         {.chains = 2, .max_nodes = limits.nodes, .verify_seconds = request.verify_seconds}, request.known);
     const auto [lookup, store] = lookups_of(resolved, drafters);
-    const draft::fallback hybrid(lookup, store, draft::eagle_tree(*drafters.eagle, limits));
+    const draft::fallback hybrid(lookup, store, draft::eagle(*drafters.eagle, limits));
     return run_scheme(speculate(hybrid, target, as_measured, criterion), request);
 }
 
@@ -130,8 +130,8 @@ run_result run_trees(const scheme_options& resolved, const engine& target, const
             if (resolved.scheme == "hybrid") return run_hybrid(resolved, target, drafters, criterion, request);
             if (drafters.heads) return scheduled(draft::heads(*drafters.heads, draft::argmax{}));
             if (drafters.eagle) {
-                if (is_suggested) return suggested(draft::eagle_tree(*drafters.eagle, limits));
-                return scheduled(draft::eagle_tree(*drafters.eagle));
+                if (is_suggested) return suggested(draft::eagle(*drafters.eagle, limits));
+                return scheduled(draft::eagle(*drafters.eagle, draft::argmax{}));
             }
             if (is_suggested) return suggested(draft::model_tree(*drafters.draft, limits));
             return scheduled(draft::model_tree(*drafters.draft));

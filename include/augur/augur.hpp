@@ -28,7 +28,6 @@
 #include "augur/draft/draft_model.hpp"
 #include "augur/draft/draw_next.hpp"
 #include "augur/draft/eagle.hpp"
-#include "augur/draft/eagle_tree.hpp"
 #include "augur/draft/exit_head.hpp"
 #include "augur/draft/exit_rows.hpp"
 #include "augur/draft/fallback.hpp"

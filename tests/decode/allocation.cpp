@@ -12,7 +12,7 @@
 #include <augur/accept/typical.hpp>
 #include <augur/decode/batch.hpp>
 #include <augur/decode/step.hpp>
-#include <augur/draft/eagle_tree.hpp>
+#include <augur/draft/eagle.hpp>
 #include <augur/draft/fallback.hpp>
 #include <augur/draft/heads.hpp>
 #include <augur/draft/merged.hpp>
@@ -355,8 +355,9 @@ BOOST_AUTO_TEST_CASE(steps_that_switch_between_trees_allocate_nothing) {
     };
     none_by(draft::model_tree(trees));
     none_by(draft::heads(heads_at_hand{}, draft::argmax{}));
-    none_by(draft::eagle_tree(layer));
-    const auto dynamic = speculate(draft::eagle_tree(layer), target, policy::fixed_length{3}, accept::exact{});
+    none_by(draft::eagle(layer, draft::dynamic_tree{}));
+    const auto dynamic =
+        speculate(draft::eagle(layer, draft::dynamic_tree{}), target, policy::fixed_length{3}, accept::exact{});
     BOOST_TEST(allocations_of_trees(dynamic, greedy()) == 0u);
 }
 

@@ -4,7 +4,7 @@
 #include <augur/accept/exact.hpp>
 #include <augur/accept/rejection_sampling.hpp>
 #include <augur/decode/generate.hpp>
-#include <augur/draft/eagle_tree.hpp>
+#include <augur/draft/eagle.hpp>
 #include <augur/draft/heads.hpp>
 #include <augur/draft/model_tree.hpp>
 #include <augur/draft/ngram_store.hpp>
@@ -33,8 +33,8 @@ using lookups = draft::merged<draft::prompt_lookup<>, trie>;
 static_assert(Drafter<lookups> && branches<lookups> && shows_matches<lookups> && !shows_rows<lookups>);
 static_assert(HearsCommits<lookups> && !ReadsStates<lookups>);
 static_assert(ReadsStates<draft::merged<draft::prompt_lookup<>, draft::heads<heads_mock, draft::argmax>>>);
-static_assert(shows_rows<
-              draft::merged<draft::model_tree<function_model, draft::argmax>, draft::eagle_tree<testing::fused_mock>>>);
+static_assert(shows_rows<draft::merged<draft::model_tree<function_model, draft::argmax>,
+                                       draft::eagle<testing::fused_mock, draft::argmax>>>);
 
 /// Proposes these nodes, as far as the policy wants their depth; counts what it is told.
 struct says {

@@ -3,7 +3,7 @@
 #include <augur/accept/exact.hpp>
 #include <augur/accept/fuzzy.hpp>
 #include <augur/decode/generate.hpp>
-#include <augur/draft/eagle_tree.hpp>
+#include <augur/draft/eagle.hpp>
 #include <augur/draft/heads.hpp>
 #include <augur/draft/merged.hpp>
 #include <augur/draft/model_tree.hpp>
@@ -98,8 +98,8 @@ BOOST_AUTO_TEST_CASE(trees_of_the_family_change_nothing) {
         topology::of_paths({{0}, {1}, {2}, {0, 0}, {0, 1}, {1, 0}, {0, 0, 0}, {0, 0, 0, 0}}));
     keeps_the_text(draft::model_tree(draft), "a draft's tree", planned);
     keeps_the_text(draft::model_tree(draft, grown), "a draft's dynamic tree");
-    keeps_the_text(draft::eagle_tree(eagle), "the layer's tree", planned);
-    keeps_the_text(draft::eagle_tree(eagle, grown), "the layer's dynamic tree");
+    keeps_the_text(draft::eagle(eagle, draft::dynamic_tree{}), "the layer's tree", planned);
+    keeps_the_text(draft::eagle(eagle, grown), "the layer's dynamic tree");
     keeps_the_text(draft::prompt_lookup(1, 8, draft::trie_limits{}), "a tree of continuations");
     keeps_the_text(
         draft::merged(draft::prompt_lookup(2, 8, draft::trie_limits{4, 4}), draft::heads(hydra, draft::argmax{})),

@@ -3,7 +3,6 @@
 #include <augur/accept/rejection_sampling.hpp>
 #include <augur/accept/traversal.hpp>
 #include <augur/draft/eagle.hpp>
-#include <augur/draft/eagle_tree.hpp>
 #include <augur/draft/fallback.hpp>
 #include <augur/draft/heads.hpp>
 #include <augur/draft/merged.hpp>
@@ -64,8 +63,10 @@ void trees_keep_them(const char* what, const Target& target) {
     tally.keeps("heads", speculate(heads, target, three, accept::rejection_sampling{}), sampled);
     tally.keeps("head tree", speculate(draft::heads(heads, draft::argmax{}), target, wide, accept::exact{}), greedy);
     tally.keeps("eagle", speculate(layer, target, three, accept::rejection_sampling{}), sampled);
-    tally.keeps("eagle tree", speculate(draft::eagle_tree(layer), target, three, accept::exact{}), greedy);
-    const draft::merged both{draft::prompt_lookup(1, 8, draft::trie_limits{}), draft::eagle_tree(layer)};
+    tally.keeps("eagle tree", speculate(draft::eagle(layer, draft::dynamic_tree{}), target, three, accept::exact{}),
+                greedy);
+    const draft::merged both{draft::prompt_lookup(1, 8, draft::trie_limits{}),
+                             draft::eagle(layer, draft::dynamic_tree{})};
     tally.keeps("merged", speculate(both, target, wide, accept::exact{}), greedy);
     tally.report(what, 3000);
 }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <augur/accept/coupled.hpp>
 #include <augur/accept/exact.hpp>
-#include <augur/draft/eagle_tree.hpp>
+#include <augur/draft/eagle.hpp>
 #include <augur/draft/heads.hpp>
 #include <augur/draft/model_tree.hpp>
 #include <augur/testing/refined_models.hpp>
@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE(it_scores_layers_models_and_draws_likewise) {
     const testing::tree_mock model(testing::hashed_model(5, 2));
     for (const float temperature : {0.0f, 1.0f}) {
         same(draft::heads(heads, draft::argmax{}), temperature);
-        same(draft::eagle_tree(layer), temperature);
+        same(draft::eagle(layer, draft::dynamic_tree{}), temperature);
         same(draft::model_tree(model, draft::shared_noise{}), temperature);
     }
 }

@@ -221,8 +221,12 @@ class context {
     policy::plan_query<Policy> query_;
 };
 
+/// The policy of a context: `policy_of<decltype(context)>`.
+template <class Context>
+using policy_of = typename std::remove_cvref_t<Context>::policy_type;
+
 /// Whether the policy of a context plans trees, and not lengths: `plans_trees<decltype(context)>`.
 template <class Context>
-inline constexpr bool plans_trees = shape_of<typename std::remove_cvref_t<Context>::policy_type> == draft_shape::tree;
+inline constexpr bool plans_trees = shape_of<policy_of<Context>> == draft_shape::tree;
 
 }  // namespace augur::draft

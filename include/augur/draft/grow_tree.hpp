@@ -28,9 +28,11 @@ namespace augur::draft {
 /// How far a tree grows that rows decide (EAGLE-2). Of each depth the `top_k` nodes of the largest value get `top_k`
 /// children each; the value of a node is the product of the probabilities that the drafter gives the tokens on its
 /// path. Of all nodes made so, the `nodes` with the largest values are drafted; of equals the shallower, then the
-/// earlier. A plan with a growth_budget has these as limits, and
-/// probabilities that it believes.
+/// earlier. A plan with a growth_budget has these as limits, and probabilities that it believes.
+/// As the token selector of a drafter: argmax, and where no plan names a tree one that grows, also under a length.
 struct dynamic_tree {
+    using draft_distribution_type = point_mass;
+
     std::size_t depth = 5;
     std::size_t top_k = 4;
     std::size_t nodes = 12;
@@ -41,11 +43,29 @@ struct dynamic_tree {
                             "; each has to be at least 1");
     }
 
+    token pick(const auto& row, auto& draws) const { return argmax{}.pick(row, draws); }
+
     friend bool operator==(const dynamic_tree&, const dynamic_tree&) = default;
     friend std::ostream& operator<<(std::ostream& out, const dynamic_tree& t) {
         return out << "dynamic_tree{.depth=" << t.depth << ", .top_k=" << t.top_k << ", .nodes=" << t.nodes << '}';
     }
 };
+
+/// Token selectors of drafters that can grow trees: nodes are the largest logits.
+template <class TokenSelector>
+inline constexpr bool grows_always = std::same_as<TokenSelector, dynamic_tree>;
+template <class TokenSelector>
+inline constexpr bool picks_largest = grows_always<TokenSelector> || std::same_as<TokenSelector, argmax>;
+
+/// The limits of such a tree: the token selector's own, or the usual ones.
+template <class TokenSelector>
+dynamic_tree limits_of(const TokenSelector& token_selector) {
+    if constexpr (grows_always<TokenSelector>) {
+        return token_selector;
+    } else {
+        return {};
+    }
+}
 
 /// None of a tree, nor the prefix before it.
 inline constexpr std::int32_t no_node = after_prefix - 1;
@@ -272,7 +292,7 @@ void add_certain(proposal<DraftDistribution>& proposed, token picked, std::int32
 template <class TokenSelector, class Source, class State, class DraftDistribution>
 flow::task fill_picked(const TokenSelector& token_selector, const Source& source, State& state, auto& context,
                        proposal<DraftDistribution>& proposed, tree_work& work, distribution& spare) {
-    const bool ranked = std::same_as<TokenSelector, argmax> || context.transform().greedy();
+    const bool ranked = picks_largest<TokenSelector> || context.transform().greedy();
     const auto draw = [&](logit_row row, std::int32_t node, std::size_t sibling, std::size_t count) {
         token picked = 0;
         if (ranked) {
