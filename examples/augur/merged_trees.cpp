@@ -1,10 +1,10 @@
 // Trees of two drafters in one: what the text repeats, and what a network guesses.
 
 #include <algorithm>
+#include <augur/draft/draft_model.hpp>
 #include <augur/draft/eagle.hpp>
 #include <augur/draft/heads.hpp>
 #include <augur/draft/merged.hpp>
-#include <augur/draft/model_tree.hpp>
 #include <augur/draft/prompt_lookup.hpp>
 #include <augur/policy/fixed_length.hpp>
 
@@ -54,8 +54,8 @@ run_result run_merged(const scheme_options& resolved, const engine& target, cons
                 if (!resolved.dynamic) return planned(draft::eagle(*drafters.eagle, draft::argmax{}));
                 return suggested(draft::eagle(*drafters.eagle, *resolved.dynamic));
             }
-            if (resolved.dynamic) return suggested(draft::model_tree(*drafters.draft, *resolved.dynamic));
-            return planned(draft::model_tree(*drafters.draft, token_selector_of<Criterion>()));
+            if (resolved.dynamic) return suggested(draft::draft_model(*drafters.draft, *resolved.dynamic));
+            return planned(draft::draft_model(*drafters.draft, token_selector_of<Criterion>()));
         }
         detail::fail("--accept multipath_block was not expected with merged");
     };

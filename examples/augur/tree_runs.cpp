@@ -1,7 +1,7 @@
+#include <augur/draft/draft_model.hpp>
 #include <augur/draft/eagle.hpp>
 #include <augur/draft/fallback.hpp>
 #include <augur/draft/heads.hpp>
-#include <augur/draft/model_tree.hpp>
 #include <augur/draft/prompt_lookup.hpp>
 #include <augur/policy/fixed_length.hpp>
 #include <augur/policy/hybrid_value_cost_aware.hpp>
@@ -121,7 +121,7 @@ run_result run_trees(const scheme_options& resolved, const engine& target, const
         const draft::dynamic_tree limits = suggested_tree::limits_of(resolved, request);
         const bool is_suggested = resolved.dynamic.has_value() || weighs_nodes(resolved);
         if constexpr (judges_draws<decltype(criterion)>) {
-            if (drafters.draft) return planned(draft::model_tree(*drafters.draft));
+            if (drafters.draft) return planned(draft::draft_model(*drafters.draft));
         } else {
             if (resolved.scheme == "lookup") {
                 const draft::prompt_lookup lookup(resolved.lookup_min, resolved.lookup_max);
@@ -133,8 +133,8 @@ run_result run_trees(const scheme_options& resolved, const engine& target, const
                 if (is_suggested) return suggested(draft::eagle(*drafters.eagle, limits));
                 return scheduled(draft::eagle(*drafters.eagle, draft::argmax{}));
             }
-            if (is_suggested) return suggested(draft::model_tree(*drafters.draft, limits));
-            return scheduled(draft::model_tree(*drafters.draft));
+            if (is_suggested) return suggested(draft::draft_model(*drafters.draft, limits));
+            return scheduled(draft::draft_model(*drafters.draft));
         }
         detail::fail("--accept multipath_block was not expected with ", resolved.scheme);
     };

@@ -34,7 +34,6 @@
 #include "augur/draft/grow_tree.hpp"
 #include "augur/draft/heads.hpp"
 #include "augur/draft/merged.hpp"
-#include "augur/draft/model_tree.hpp"
 #include "augur/draft/named.hpp"
 #include "augur/draft/ngram_index.hpp"
 #include "augur/draft/ngram_memory.hpp"

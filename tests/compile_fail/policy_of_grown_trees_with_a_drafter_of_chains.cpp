@@ -1,6 +1,7 @@
-// A policy that plans trees which grow by value needs a drafter that grows them: n-grams have no values.
+// A policy that plans trees which grow by value needs a drafter that grows them: draws and n-grams have no values.
 // expected-error {{this policy plans trees that grow by value, but this drafter grows none}}
 #include "augur/accept/exact.hpp"
+#include "augur/accept/rejection_sampling.hpp"
 #include "augur/draft/prompt_lookup.hpp"
 #include "augur/policy/value_cost_aware.hpp"
 #include "augur/scheme/speculator.hpp"
@@ -8,6 +9,6 @@
 
 int main() {
     const auto target = augur::testing::hashed_model(8, 1);
-    augur::speculate(target, target, augur::policy::value_cost_aware{}, augur::accept::exact{});
+    augur::speculate(target, target, augur::policy::value_cost_aware{}, augur::accept::rejection_sampling{});
     augur::speculate(augur::draft::prompt_lookup{}, target, augur::policy::value_cost_aware{}, augur::accept::exact{});
 }

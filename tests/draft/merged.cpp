@@ -4,9 +4,9 @@
 #include <augur/accept/exact.hpp>
 #include <augur/accept/rejection_sampling.hpp>
 #include <augur/decode/generate.hpp>
+#include <augur/draft/draft_model.hpp>
 #include <augur/draft/eagle.hpp>
 #include <augur/draft/heads.hpp>
-#include <augur/draft/model_tree.hpp>
 #include <augur/draft/ngram_store.hpp>
 #include <augur/draft/prompt_lookup.hpp>
 #include <augur/policy/tree_ladder.hpp>
@@ -33,7 +33,7 @@ using lookups = draft::merged<draft::prompt_lookup<>, trie>;
 static_assert(Drafter<lookups> && branches<lookups> && shows_matches<lookups> && !shows_rows<lookups>);
 static_assert(HearsCommits<lookups> && !ReadsStates<lookups>);
 static_assert(ReadsStates<draft::merged<draft::prompt_lookup<>, draft::heads<heads_mock, draft::argmax>>>);
-static_assert(shows_rows<draft::merged<draft::model_tree<function_model, draft::argmax>,
+static_assert(shows_rows<draft::merged<draft::draft_model<function_model, draft::argmax>,
                                        draft::eagle<testing::fused_mock, draft::argmax>>>);
 
 /// Proposes these nodes, as far as the policy wants their depth; counts what it is told.
@@ -129,7 +129,7 @@ BOOST_AUTO_TEST_CASE(it_keeps_the_laws_of_drafters) {
     const auto keeps = [](const testing::report& r) { BOOST_TEST(r.kept(), r); };
     const function_model model = testing::hashed_model(3, 2, 2, 8);
     keeps(testing::drafter_laws(lookups(draft::prompt_lookup(2), trie(1, 3, {4, 2})), 3));
-    keeps(testing::drafter_laws(draft::merged(trie(), draft::model_tree(testing::tree_mock(model), draft::argmax{})),
+    keeps(testing::drafter_laws(draft::merged(trie(), draft::draft_model(testing::tree_mock(model), draft::argmax{})),
                                 {.cases = 60}));
     keeps(testing::drafter_laws(draft::merged(trie(), draft::ngram_store(counted)), {.cases = 60}));
     const full_mock target(testing::hashed_model(3, 1));
@@ -153,12 +153,12 @@ BOOST_AUTO_TEST_CASE(trees_keep_every_promise) {
     BOOST_TEST(promised(of_heads, planned, accept::rejection_sampling{}, 1) == "");
     BOOST_TEST(promised(of_heads, planned, accept::coupled{}, 1) == "");
     BOOST_TEST(promised(of_heads, two, accept::exact{}, 0) == "");
-    const draft::merged of_models(trie(1, 2, {3, 2}), draft::model_tree(small, draft::dynamic_tree{2, 2, 3}), 5);
+    const draft::merged of_models(trie(1, 2, {3, 2}), draft::draft_model(small, draft::dynamic_tree{2, 2, 3}), 5);
     BOOST_TEST(promised(of_models, two, accept::rejection_sampling{}, 1) == "");
     BOOST_TEST(promised(of_models, planned, accept::coupled{}, 1) == "");
     // One that awaits its token selector draws with the noise that coupled shares.
-    BOOST_TEST(
-        promised(draft::merged(draft::model_tree(small), draft::prompt_lookup()), planned, accept::coupled{}, 1) == "");
+    BOOST_TEST(promised(draft::merged(draft::draft_model(small), draft::prompt_lookup()), planned, accept::coupled{},
+                        1) == "");
     BOOST_TEST(promised(draft::merged(small, draft::prompt_lookup()), two, accept::coupled{}, 1) == "");
     const auto r = testing::scheme_laws(speculate(of_heads, target, planned, accept::rejection_sampling{}), up_to(3),
                                         {.cases = 4});
@@ -169,7 +169,7 @@ BOOST_AUTO_TEST_CASE(nodes_of_both_are_accepted) {
     const full_mock target(testing::hashed_model(5, 1));
     const function_model small = testing::noisy_model(testing::hashed_model(5, 1), .4);
     const trie lookup(1, 3, {4, 2});
-    const draft::merged both(lookup, draft::model_tree(small, draft::argmax{}));
+    const draft::merged both(lookup, draft::draft_model(small, draft::argmax{}));
     const policy::tree_static planned(topology{-1, -1, -1, 0, 0, 1});
     const auto scheme = speculate(both, target, planned, accept::coupled{});
     decode::session session(scheme, ids{0, 1, 0, 2, 0, 1}, {}, {.max_tokens = 1000}, random::philox_chooser(0));
@@ -195,7 +195,7 @@ BOOST_AUTO_TEST_CASE(nodes_of_both_are_accepted) {
 BOOST_AUTO_TEST_CASE(a_scheduler_moves_by_the_chain_of_whichever_shows_one) {
     const full_mock target(testing::hashed_model(6, 1));
     const testing::tree_mock small(testing::hashed_model(6, 2));
-    const draft::model_tree model(small, draft::argmax{});
+    const draft::draft_model model(small, draft::argmax{});
     const trie lookup(3, 4);
     const policy::tree_ladder<> ladder(tree::bank{topology{-1}, topology{-1, -1, 0, 0, 1}}, {0.05});
     const ids prompt{2, 1, 4};
@@ -236,7 +236,7 @@ BOOST_AUTO_TEST_CASE(other_vocabularies_and_no_nodes_are_refused) {
     };
     const function_model three = testing::hashed_model(3, 1), four = testing::hashed_model(4, 1);
     BOOST_TEST(refused([&] {
-                   draft::merged(draft::model_tree(three, draft::argmax{}), draft::model_tree(four, draft::argmax{}));
+                   draft::merged(draft::draft_model(three, draft::argmax{}), draft::draft_model(four, draft::argmax{}));
                }).find("merged: its drafters must share a vocabulary") == 0u);
     BOOST_TEST(refused([] { draft::merged(draft::prompt_lookup(), trie(), 0); }) ==
                "merged: nodes is 0; a tree has at least one");

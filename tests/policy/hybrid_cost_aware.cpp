@@ -1,8 +1,8 @@
 #include "augur/policy/hybrid_cost_aware.hpp"
 
 #include <augur/decode/generate.hpp>
+#include <augur/draft/draft_model.hpp>
 #include <augur/draft/fallback.hpp>
-#include <augur/draft/model_tree.hpp>
 #include <augur/draft/prompt_lookup.hpp>
 #include <augur/scheme/speculator.hpp>
 #include <augur/testing/models.hpp>
@@ -182,7 +182,7 @@ BOOST_AUTO_TEST_CASE(a_decoding_keeps_the_text_and_drafts_both) {
     const auto target = testing::hashed_model(12, 1);
     const auto draft = testing::noisy_model(target, 0.4);
     hybrid_cost_aware policy({.verify_seconds = std::vector<double>(33, 2e-3)});  // as an untimed round has
-    const auto scheme = speculate(draft::fallback(draft::prompt_lookup(3), draft::model_tree(draft)), target, policy,
+    const auto scheme = speculate(draft::fallback(draft::prompt_lookup(3), draft::draft_model(draft)), target, policy,
                                   accept::coupled{});
     decode::options options{.timed = false};
     options.stop.max_tokens = 300;

@@ -1,8 +1,8 @@
 #include "augur/policy/hybrid_value_cost_aware.hpp"
 
 #include <augur/decode/generate.hpp>
+#include <augur/draft/draft_model.hpp>
 #include <augur/draft/fallback.hpp>
-#include <augur/draft/model_tree.hpp>
 #include <augur/draft/prompt_lookup.hpp>
 #include <augur/scheme/speculator.hpp>
 #include <augur/testing/models.hpp>
@@ -170,7 +170,7 @@ BOOST_AUTO_TEST_CASE(a_decoding_keeps_the_text_and_drafts_both) {
     const auto target = testing::hashed_model(12, 1);
     const auto draft = testing::noisy_model(target, 0.4);
     const by_made_up_times policy({.verify_seconds = curve});
-    const draft::model_tree trees(draft, draft::dynamic_tree{.depth = 4, .top_k = 3, .nodes = 8});
+    const draft::draft_model trees(draft, draft::dynamic_tree{.depth = 4, .top_k = 3, .nodes = 8});
     const auto scheme = speculate(draft::fallback(draft::prompt_lookup(3), trees), target, policy, accept::coupled{});
     decode::options options;
     options.stop.max_tokens = 300;

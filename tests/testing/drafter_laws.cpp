@@ -54,9 +54,9 @@ BOOST_AUTO_TEST_CASE(the_librarys_drafters_keep_them) {
     keeps(7, draft::no_draft{}, std::size_t{3});
     keeps(9 + 10, draft::prompt_lookup(1, 3), std::size_t{3});
     keeps(9 + 10, draft::prompt_lookup(2, 2), std::size_t{2});
-    keeps(12, sampling(model));
-    keeps(8, certain(model));
-    keeps(8, sharing(model));
+    keeps(12 + 13, sampling(model));
+    keeps(8 + 9, certain(model));
+    keeps(8 + 9, sharing(model));
     keeps(6, follows_states<false>{}, testing::hidden_state_mock(testing::hashed_model(3, 2)));
 }
 

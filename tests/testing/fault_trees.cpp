@@ -2,11 +2,11 @@
 #include <augur/accept/exact.hpp>
 #include <augur/accept/rejection_sampling.hpp>
 #include <augur/accept/traversal.hpp>
+#include <augur/draft/draft_model.hpp>
 #include <augur/draft/eagle.hpp>
 #include <augur/draft/fallback.hpp>
 #include <augur/draft/heads.hpp>
 #include <augur/draft/merged.hpp>
-#include <augur/draft/model_tree.hpp>
 #include <augur/draft/prompt_lookup.hpp>
 #include <augur/policy/hybrid_cost_aware.hpp>
 #include <augur/policy/tree_cost_aware.hpp>
@@ -55,9 +55,10 @@ void trees_keep_them(const char* what, const Target& target) {
     const auto heads = testing::failing(few_heads{}, testing::fault_places);
     const auto layer = testing::failing(testing::fused_tree_mock(testing::fault_rows(3), 5), testing::fault_places);
     const auto sampled = fault_choice(1), greedy = fault_choice(0);
-    tally.keeps("model tree", speculate(draft::model_tree(trees), target, wide, accept::rejection_sampling{}), sampled);
-    tally.keeps("traversal", speculate(draft::model_tree(trees), target, wide, accept::traversal{}), sampled);
-    tally.keeps("path by path", speculate(draft::model_tree(chains), target, wide, accept::coupled{}), sampled);
+    tally.keeps("model tree", speculate(draft::draft_model(trees), target, wide, accept::rejection_sampling{}),
+                sampled);
+    tally.keeps("traversal", speculate(draft::draft_model(trees), target, wide, accept::traversal{}), sampled);
+    tally.keeps("path by path", speculate(draft::draft_model(chains), target, wide, accept::coupled{}), sampled);
     tally.keeps("lookup tree",
                 speculate(draft::prompt_lookup(1, 8, draft::trie_limits{}), target, three, accept::exact{}), greedy);
     tally.keeps("heads", speculate(heads, target, three, accept::rejection_sampling{}), sampled);
@@ -83,10 +84,10 @@ BOOST_AUTO_TEST_CASE(policies_that_learn_shapes_keep_them) {
     const auto target = testing::failing_passes<with_states>(1), trees = testing::failing_passes<with_states>(2);
     testing::fault_tally tally;
     const policy::tree_cost_aware learning;
-    tally.keeps("tree_cost_aware", speculate(draft::model_tree(trees), target, learning, accept::exact{}),
+    tally.keeps("tree_cost_aware", speculate(draft::draft_model(trees), target, learning, accept::exact{}),
                 fault_choice(0));
     const policy::hybrid_cost_aware hybrid({.verify_seconds = std::vector<double>(33, 2e-3)});
-    const draft::fallback both(draft::prompt_lookup(3), draft::model_tree(trees));
+    const draft::fallback both(draft::prompt_lookup(3), draft::draft_model(trees));
     tally.keeps("hybrid_cost_aware", speculate(both, target, hybrid, accept::exact{}), fault_choice(0));
     tally.report("trees that are learned", 600);
 }

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <augur/accept/coupled.hpp>
 #include <augur/accept/exact.hpp>
+#include <augur/draft/draft_model.hpp>
 #include <augur/draft/eagle.hpp>
 #include <augur/draft/heads.hpp>
-#include <augur/draft/model_tree.hpp>
 #include <augur/testing/refined_models.hpp>
 #include <boost/test/unit_test.hpp>
 #include <limits>
@@ -92,7 +92,7 @@ BOOST_AUTO_TEST_CASE(it_scores_layers_models_and_draws_likewise) {
     for (const float temperature : {0.0f, 1.0f}) {
         same(draft::heads(heads, draft::argmax{}), temperature);
         same(draft::eagle(layer, draft::dynamic_tree{}), temperature);
-        same(draft::model_tree(model, draft::shared_noise{}), temperature);
+        same(draft::draft_model(model, draft::shared_noise{}), temperature);
     }
 }
 
@@ -101,7 +101,7 @@ BOOST_AUTO_TEST_CASE(rounds_in_which_the_drafter_had_no_room_for_all_of_the_tree
     const auto trees = tree::augment({{0}, {1}, {0, 0}}, 2);
     const auto rolled_out = [&](std::size_t context, std::size_t tokens) {
         const testing::function_model model = testing::hashed_model(5, 2, 1, context);
-        return tune::joint_rollout(draft::model_tree(model, draft::argmax{}), target, accept::exact{}, trees,
+        return tune::joint_rollout(draft::draft_model(model, draft::argmax{}), target, accept::exact{}, trees,
                                    std::span(prompts).first(1), testing::up_to(tokens, 0));
     };
     // After four tokens a context of 12 holds what is above a node of depth two until nine are there.
@@ -152,7 +152,7 @@ BOOST_AUTO_TEST_CASE(a_row_that_nothing_can_be_drawn_from_leaves_no_trace_on_the
 BOOST_AUTO_TEST_CASE(nothing_is_gained_past_the_end_of_a_text) {
     const testing::full_mock target(testing::hashed_model(5, 1));
     const testing::tree_mock model(testing::hashed_model(5, 1));
-    const draft::model_tree drafter(model, draft::argmax{});
+    const draft::draft_model drafter(model, draft::argmax{});
     const std::vector<tree::path> nodes = {{0}};
     const auto trees = tree::augment(nodes, 4);
     decode::options chosen = testing::up_to(100, 0);

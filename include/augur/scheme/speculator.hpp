@@ -81,11 +81,11 @@ class speculator {
         "whole trees, as accept::traversal; or a policy of lengths");
     static_assert(shape_of<Policy> != draft_shape::tree || drafts_trees<DrafterType, Policy>,
                   "augur::speculate: this policy plans trees, but this drafter proposes chains alone; use a drafter "
-                  "that fills trees (draft::model_tree, draft::eagle, draft::heads, draft::prompt_lookup), or a "
+                  "that fills trees (draft::draft_model, draft::eagle, draft::heads, draft::prompt_lookup), or a "
                   "policy of lengths");
     static_assert(shape_of<Policy> != draft_shape::grown_tree || grows<DrafterType>,
                   "augur::speculate: this policy plans trees that grow by value, but this drafter grows none; use "
-                  "draft::model_tree or draft::eagle by draft::argmax, or another policy");
+                  "draft::draft_model or draft::eagle by draft::argmax, or another policy");
     static_assert(!ReadsStates<DrafterType> || HiddenStateModel<target_type>,
                   "augur::speculate: this drafter follows the target's hidden states, but this target does not show "
                   "them; it has to be a HiddenStateModel (hidden_size() and hidden(sequence))");
