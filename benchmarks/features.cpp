@@ -15,7 +15,7 @@
 #include <augur/accept/coupled.hpp>
 #include <augur/accept/exact.hpp>
 #include <augur/decode/generate.hpp>
-#include <augur/draft/head_tree.hpp>
+#include <augur/draft/heads.hpp>
 #include <augur/draft/no_draft.hpp>
 #include <augur/io/files/gguf.hpp>
 #include <augur/io/text/read_vocabulary.hpp>
@@ -219,7 +219,7 @@ template <class Criterion>
 void check_replay(const llama::host_model& target, const llama::draft_heads& heads, const std::vector<token>& prompt,
                   const decode::options& options, const Criterion& criterion, const topology& tree,
                   const recorded& text) {
-    const auto scheme = speculate(draft::head_tree(heads), target, policy::tree_static(tree), criterion);
+    const auto scheme = speculate(draft::heads(heads, draft::argmax{}), target, policy::tree_static(tree), criterion);
     decode::session session(scheme, prompt, options.sampling, options.stop, random::philox_chooser(options.seed));
     for (std::size_t place = 0; !text.tokens.empty() && text.has_budget(place);) {
         const std::size_t expected = accepted_of(tree, text.ranks[place]).accepted;

@@ -19,7 +19,6 @@
 #include <augur/accept/exact.hpp>
 #include <augur/decode/generate.hpp>
 #include <augur/draft/eagle.hpp>
-#include <augur/draft/eagle_tree.hpp>
 #include <augur/draft/fallback.hpp>
 #include <augur/draft/prompt_lookup.hpp>
 #include <augur/io/files/gguf.hpp>
@@ -179,7 +178,7 @@ struct measurement {
     std::span<const double> pass;
     decode::options how;
     double level;
-    draft::prompt_lookup lookup{2};
+    draft::prompt_lookup<> lookup{2};
     draft::eagle<const llama::eagle_model&> eagle{layer};
 
     /// Seconds of a prompt's text, by each.
@@ -195,7 +194,7 @@ struct measurement {
         };
         const std::vector<double> curve(pass.begin(), pass.end());
         const auto trees = [&](const policy::learned_state& known) {
-            const draft::eagle_tree drafts(layer, {.depth = 8, .top_k = 4, .nodes = most_nodes});
+            const draft::eagle drafts(layer, {.depth = 8, .top_k = 4, .nodes = most_nodes});
             const policy::cost_aware<draft_shape::chain, draft_shape::grown_tree> as_it_pays(
                 {.max_nodes = most_nodes, .verify_seconds = curve}, known);
             const told_prices policy(as_it_pays, pass, drafters[1].token_seconds, level);

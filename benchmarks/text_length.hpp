@@ -167,8 +167,9 @@ inline std::vector<decoding> decodings(const table_model& target, const table_mo
         add("lookup, 4", speculate(draft::prompt_lookup(2, 8), target, fixed_length{4}, accept::exact{}), greedy));
     all.push_back(add("lookup, as it pays",
                       speculate(draft::prompt_lookup(2, 8), target, policy::cost_aware{}, accept::exact{}), greedy));
-    all.push_back(
-        add("lookup tree", speculate(draft::lookup_tree(2, 8), target, fixed_length{4}, accept::exact{}), greedy));
+    all.push_back(add(
+        "lookup tree",
+        speculate(draft::prompt_lookup(2, 8, draft::trie_limits{}), target, fixed_length{4}, accept::exact{}), greedy));
     all.push_back(decode_learning("n-gram memory, 4, and its watcher", length, target, text, greedy));
     all.push_back(decode_together("batch of four, draft model, 4", length,
                                   speculate(small, target, fixed_length{4}, accept::exact{}), text, greedy));

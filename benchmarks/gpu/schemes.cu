@@ -34,7 +34,7 @@
 #include "augur/decode/device/generate.hpp"
 #include "augur/decode/device/kernel_bins.hpp"
 #include "augur/decode/generate.hpp"
-#include "augur/draft/model_tree.hpp"
+#include "augur/draft/draft_model.hpp"
 #include "augur/io/files/gguf.hpp"
 #include "augur/llama/gguf_config.hpp"
 #include "augur/llama/weights.hpp"
@@ -216,7 +216,7 @@ class comparison {
         auto bins_loop = looped(of_.draft_there, decode::device::kernel_bins<>(bins), most_drafted);
         const scheme::model_link first{fixed_length{3}, accept::exact{}}, second{fixed_length{6}, accept::exact{}};
         const auto three = cascaded(of_.small, first, of_.draft, second, of_.target);
-        const draft::model_tree branches(of_.draft, draft::argmax{});
+        const draft::draft_model branches(of_.draft, draft::argmax{});
         const auto tree = topology::of_paths({{0}, {1}, {0, 0}, {0, 1}, {1, 0}, {0, 0, 0}, {0, 0, 0, 0}});
         for (std::size_t i = 0; i <= settings_.repeat; ++i) {
             next_ = 0;

@@ -2,9 +2,9 @@
 
 #include <augur/accept/coupled.hpp>
 #include <augur/accept/exact.hpp>
-#include <augur/draft/eagle_tree.hpp>
-#include <augur/draft/head_tree.hpp>
-#include <augur/draft/model_tree.hpp>
+#include <augur/draft/draft_model.hpp>
+#include <augur/draft/eagle.hpp>
+#include <augur/draft/heads.hpp>
 #include <augur/policy/tree_hysteresis.hpp>
 #include <augur/policy/tree_static.hpp>
 
@@ -27,10 +27,10 @@ auto growth_rollouts::with(const auto& use) const {
         return options_.sampling.temperature.value == 0 ? use(drafter, accept::exact{})
                                                         : use(drafter, accept::coupled{});
     };
-    if (drafters_.heads) return by(draft::head_tree(*drafters_.heads));
-    if (drafters_.eagle) return by(draft::eagle_tree(*drafters_.eagle));
+    if (drafters_.heads) return by(draft::heads(*drafters_.heads, draft::argmax{}));
+    if (drafters_.eagle) return by(draft::eagle(*drafters_.eagle, draft::argmax{}));
     // At temperature 0 the noise decides nothing: the likeliest tokens.
-    return by(draft::model_tree(drafters_.draft.value(), draft::shared_noise{}));
+    return by(draft::draft_model(drafters_.draft.value(), draft::shared_noise{}));
 }
 
 tree::tally growth_rollouts::joint(const tree::augmentations& trees, texts prompts) const {

@@ -16,7 +16,7 @@ namespace augur::program::most {
 
 inline constexpr std::size_t length = 1024;  ///< tokens of a draft
 inline constexpr std::size_t dynamic = 64;   ///< depth of a dynamic tree, and nodes of a depth that are expanded
-inline constexpr std::size_t ngram = draft::prompt_lookup::longest;
+inline constexpr std::size_t ngram = draft::prompt_lookup<>::longest;
 inline constexpr std::size_t window = 4096;          ///< tokens, ead
 inline constexpr std::size_t dwell = 1u << 24;       ///< tokens, ead
 inline constexpr double threshold = 1000;            ///< of divergence or entropy, in whatever unit

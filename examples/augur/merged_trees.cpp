@@ -1,11 +1,11 @@
 // Trees of two drafters in one: what the text repeats, and what a network guesses.
 
 #include <algorithm>
-#include <augur/draft/eagle_tree.hpp>
-#include <augur/draft/head_tree.hpp>
-#include <augur/draft/lookup_tree.hpp>
+#include <augur/draft/draft_model.hpp>
+#include <augur/draft/eagle.hpp>
+#include <augur/draft/heads.hpp>
 #include <augur/draft/merged.hpp>
-#include <augur/draft/model_tree.hpp>
+#include <augur/draft/prompt_lookup.hpp>
 #include <augur/policy/fixed_length.hpp>
 
 #include "run_scheme.hpp"
@@ -37,7 +37,7 @@ run_result run_merged(const scheme_options& resolved, const engine& target, cons
     const auto compose = [&]<class Criterion>(const Criterion& criterion) -> run_result {
         if constexpr (!judges_draws<Criterion>) {
             const auto planned = [&](const auto& network) {
-                const draft::merged both(draft::lookup_tree(least, resolved.lookup_max), network);
+                const draft::merged both(draft::prompt_lookup(least, resolved.lookup_max), network);
                 const planned_tree plan(resolved, request);
                 return run_scheme(speculate(both, target, plan, criterion), request);
             };
@@ -45,16 +45,17 @@ run_result run_merged(const scheme_options& resolved, const engine& target, cons
                 const draft::dynamic_tree& limits = *resolved.dynamic;
                 const draft::trie_limits found{.nodes = std::max<std::size_t>(1, limits.nodes / 2),
                                                .depth = limits.depth};
-                const draft::merged both(draft::lookup_tree(least, resolved.lookup_max, found), network, limits.nodes);
+                const draft::merged both(draft::prompt_lookup(least, resolved.lookup_max, found), network,
+                                         limits.nodes);
                 return run_scheme(speculate(both, target, policy::fixed_length{limits.depth}, criterion), request);
             };
-            if (drafters.heads) return planned(draft::head_tree(*drafters.heads));
+            if (drafters.heads) return planned(draft::heads(*drafters.heads, draft::argmax{}));
             if (drafters.eagle) {
-                if (!resolved.dynamic) return planned(draft::eagle_tree(*drafters.eagle));
-                return suggested(draft::eagle_tree(*drafters.eagle, *resolved.dynamic));
+                if (!resolved.dynamic) return planned(draft::eagle(*drafters.eagle, draft::argmax{}));
+                return suggested(draft::eagle(*drafters.eagle, *resolved.dynamic));
             }
-            if (resolved.dynamic) return suggested(draft::model_tree(*drafters.draft, *resolved.dynamic));
-            return planned(draft::model_tree(*drafters.draft, token_selector_of<Criterion>()));
+            if (resolved.dynamic) return suggested(draft::draft_model(*drafters.draft, *resolved.dynamic));
+            return planned(draft::draft_model(*drafters.draft, token_selector_of<Criterion>()));
         }
         detail::fail("--accept multipath_block was not expected with merged");
     };

@@ -13,8 +13,8 @@
 
 namespace augur::program {
 
-std::pair<draft::prompt_lookup, draft::ngram_store> lookups_of(const scheme_options& resolved,
-                                                               const draft_checkpoints& drafters) {
+std::pair<draft::prompt_lookup<>, draft::ngram_store> lookups_of(const scheme_options& resolved,
+                                                                 const draft_checkpoints& drafters) {
     constexpr std::size_t surer_than_network = 5;  // tokens of the table's contexts
     const std::size_t least = drafters.eagle ? std::min(surer_than_network, drafters.ngrams->orders().longest) : 1;
     // What the text itself repeats is the better guess, unless it rests on a single token.

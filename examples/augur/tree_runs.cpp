@@ -1,8 +1,8 @@
-#include <augur/draft/eagle_tree.hpp>
+#include <augur/draft/draft_model.hpp>
+#include <augur/draft/eagle.hpp>
 #include <augur/draft/fallback.hpp>
-#include <augur/draft/head_tree.hpp>
-#include <augur/draft/lookup_tree.hpp>
-#include <augur/draft/model_tree.hpp>
+#include <augur/draft/heads.hpp>
+#include <augur/draft/prompt_lookup.hpp>
 #include <augur/policy/cost_aware.hpp>
 #include <augur/policy/fixed_length.hpp>
 #include <augur/policy/tree_hysteresis.hpp>
@@ -82,7 +82,7 @@ run_result run_by_bank(const scheme_options& resolved, const engine& target, con
         return run_scheme(speculate(drafter, target, only, criterion), request);
     }
     // The usual case has a type of its own, which is asked for fewer signals; others are not worth compiling.
-    if constexpr (std::is_same_v<decltype(drafter), const draft::head_tree<const llama::draft_heads&>&>) {
+    if constexpr (std::is_same_v<decltype(drafter), const draft::heads<const llama::draft_heads&, draft::argmax>&>) {
         if (!by_ladder(resolved) && feature_of(resolved).feature == policy::tree_feature::path_value) {
             return run_scheme(speculate(drafter, target, hysteresis_of<>(resolved), criterion), request);
         }
@@ -97,7 +97,7 @@ run_result run_hybrid(const scheme_options& resolved, const engine& target, cons
     const policy::cost_aware<draft_shape::chain, draft_shape::grown_tree> as_measured(
         {.chains = 2, .max_nodes = limits.nodes, .verify_seconds = request.verify_seconds}, request.known);
     const auto [lookup, store] = lookups_of(resolved, drafters);
-    const draft::fallback hybrid(lookup, store, draft::eagle_tree(*drafters.eagle, limits));
+    const draft::fallback hybrid(lookup, store, draft::eagle(*drafters.eagle, limits));
     return run_scheme(speculate(hybrid, target, as_measured, criterion), request);
 }
 
@@ -120,20 +120,20 @@ run_result run_trees(const scheme_options& resolved, const engine& target, const
         const draft::dynamic_tree limits = suggested_tree::limits_of(resolved, request);
         const bool is_suggested = resolved.dynamic.has_value() || weighs_nodes(resolved);
         if constexpr (judges_draws<decltype(criterion)>) {
-            if (drafters.draft) return planned(draft::model_tree(*drafters.draft));
+            if (drafters.draft) return planned(draft::draft_model(*drafters.draft));
         } else {
             if (resolved.scheme == "lookup") {
-                const draft::lookup_tree lookup(resolved.lookup_min, resolved.lookup_max);
+                const draft::prompt_lookup lookup(resolved.lookup_min, resolved.lookup_max);
                 return planned(lookup);
             }
             if (resolved.scheme == "hybrid") return run_hybrid(resolved, target, drafters, criterion, request);
-            if (drafters.heads) return scheduled(draft::head_tree(*drafters.heads));
+            if (drafters.heads) return scheduled(draft::heads(*drafters.heads, draft::argmax{}));
             if (drafters.eagle) {
-                if (is_suggested) return suggested(draft::eagle_tree(*drafters.eagle, limits));
-                return scheduled(draft::eagle_tree(*drafters.eagle));
+                if (is_suggested) return suggested(draft::eagle(*drafters.eagle, limits));
+                return scheduled(draft::eagle(*drafters.eagle, draft::argmax{}));
             }
-            if (is_suggested) return suggested(draft::model_tree(*drafters.draft, limits));
-            return scheduled(draft::model_tree(*drafters.draft));
+            if (is_suggested) return suggested(draft::draft_model(*drafters.draft, limits));
+            return scheduled(draft::draft_model(*drafters.draft));
         }
         detail::fail("--accept multipath_block was not expected with ", resolved.scheme);
     };

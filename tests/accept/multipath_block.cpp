@@ -1,7 +1,7 @@
 #include "augur/accept/multipath_block.hpp"
 
 #include <augur/decode/generate.hpp>
-#include <augur/draft/model_tree.hpp>
+#include <augur/draft/draft_model.hpp>
 #include <augur/policy/tree_static.hpp>
 #include <augur/scheme/speculator.hpp>
 #include <augur/testing/criterion_laws.hpp>
@@ -162,7 +162,7 @@ BOOST_AUTO_TEST_CASE(at_temperature_0_it_is_greedy_on_any_tree) {
     const auto near = testing::noisy_model(target, 0.3);
     const topology shape{-1, -1, -1, 0, 0, 1, 3};
     const auto scheme =
-        speculate(draft::model_tree(near), target, policy::tree_static(shape), accept::multipath_block{});
+        speculate(draft::draft_model(near), target, policy::tree_static(shape), accept::multipath_block{});
     decode::options options;
     options.sampling.temperature.value = 0;
     options.stop.max_tokens = 60;
@@ -287,7 +287,7 @@ BOOST_AUTO_TEST_CASE(keeps_the_law_of_whole_texts) {
     decode::options chosen;
     chosen.stop.max_tokens = 3;
     const policy::tree_static two_paths(topology{-1, -1, 0, 1});
-    const auto scheme = speculate(draft::model_tree(small), target, two_paths, accept::multipath_block{});
+    const auto scheme = speculate(draft::draft_model(small), target, two_paths, accept::multipath_block{});
     BOOST_TEST(testing::broken_promise(scheme, std::vector<token>{0, 1}, chosen) == "");
     const auto chains = speculate(small, target, policy::fixed_length{2}, accept::multipath_block{});
     BOOST_TEST(testing::broken_promise(chains, std::vector<token>{0, 1}, chosen) == "");

@@ -3,7 +3,7 @@
 #include <array>
 #include <augur/accept/block.hpp>
 #include <augur/accept/multipath_block.hpp>
-#include <augur/draft/model_tree.hpp>
+#include <augur/draft/draft_model.hpp>
 #include <augur/policy/tree_static.hpp>
 #include <augur/scheme/cascade.hpp>
 #include <augur/testing/criterion_laws.hpp>
@@ -250,7 +250,7 @@ BOOST_AUTO_TEST_CASE(keeps_the_law_of_whole_texts_of_planned_trees) {
     decode::options chosen;
     chosen.stop.max_tokens = 3;
     const policy::tree_static two_paths(topology{-1, -1, 0, 1});
-    const auto scheme = speculate(draft::model_tree(small), target, two_paths, accept::traversal{});
+    const auto scheme = speculate(draft::draft_model(small), target, two_paths, accept::traversal{});
     BOOST_TEST(testing::broken_promise(scheme, std::vector<token>{0, 1}, chosen) == "");
 }
 

@@ -1,7 +1,7 @@
 #include "augur/accept/typical.hpp"
 
 #include <augur/accept/rejection_sampling.hpp>
-#include <augur/draft/model_tree.hpp>
+#include <augur/draft/draft_model.hpp>
 #include <augur/policy/tree_static.hpp>
 #include <augur/scheme/cascade.hpp>
 #include <augur/testing/criterion_laws.hpp>
@@ -287,7 +287,7 @@ BOOST_AUTO_TEST_CASE(greedy_at_temperature_zero) {
         const auto trees = speculate(testing::bush<draft::argmax>{small}, target, policy::fixed_length{4}, rule);
         BOOST_TEST(decode::generate<any_guarantee>(trees, prompt, chosen).tokens == greedy);
         const policy::tree_static two_paths(topology{-1, -1, 0, 1});
-        const auto scheme = speculate(draft::model_tree(small), target, two_paths, rule);
+        const auto scheme = speculate(draft::draft_model(small), target, two_paths, rule);
         BOOST_TEST(decode::generate<any_guarantee>(scheme, prompt, chosen).tokens == greedy);
         const auto agreeing = speculate(target, target, policy::fixed_length{3}, rule);
         BOOST_TEST(decode::generate<any_guarantee>(agreeing, prompt, chosen).counts.acceptance() == 1.0);

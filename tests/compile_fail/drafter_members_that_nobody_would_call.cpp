@@ -5,6 +5,7 @@
 // expected-error {{a member shows_rows that is no static constexpr bool}}
 // expected-error {{a member shows_matches that is no static constexpr bool}}
 // expected-error {{a member branches that is no static constexpr bool}}
+// expected-error {{a member fills_trees that is no static constexpr bool}}
 // expected-error {{a member drafts_in_target that is no static constexpr bool}}
 #include "augur/accept/exact.hpp"
 #include "augur/scheme/speculator.hpp"
@@ -28,6 +29,9 @@ struct found_out_later : augur::draft::no_draft {
 struct perhaps_a_tree : augur::draft::no_draft {
     bool branches = false;
 };
+struct perhaps_as_planned : augur::draft::no_draft {
+    bool fills_trees = false;
+};
 
 struct perhaps_in_the_target : augur::draft::no_draft {
     bool drafts_in_target = false;
@@ -45,5 +49,6 @@ int main() {
     composed(each_its_own{});
     composed(found_out_later{});
     composed(perhaps_a_tree{});
+    composed(perhaps_as_planned{});
     composed(perhaps_in_the_target{});
 }

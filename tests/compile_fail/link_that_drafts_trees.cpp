@@ -1,5 +1,5 @@
 // Inside a cascade a link of whole chains cannot judge a drafter that branches.
-// expected-error {{this drafter branches (its proposals are trees), but this criterion judges whole chains}}
+// expected-error {{this drafter branches under this policy \(its proposals are trees\), but this criterion}}
 #include "augur/accept/block.hpp"
 #include "augur/draft/no_draft.hpp"
 #include "augur/scheme/stage.hpp"

@@ -1,5 +1,5 @@
 // A criterion of whole chains would take a tree for one.
-// expected-error {{this drafter branches \(its proposals are trees\), but this criterion judges whole chains}}
+// expected-error {{this drafter branches under this policy \(its proposals are trees\), but this criterion}}
 #include "augur/accept/block.hpp"
 #include "augur/scheme/speculator.hpp"
 #include "augur/testing/models.hpp"

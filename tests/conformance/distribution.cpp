@@ -36,7 +36,7 @@ std::vector<float> weights_of(const distribution& row) {
 BOOST_AUTO_TEST_CASE(invariant_01_what_was_picked_is_a_point_mass) {
     static_assert(std::is_same_v<draft_by<function_model, draft::argmax>::draft_distribution_type, point_mass>);
     static_assert(std::is_same_v<draft_by<function_model, draft::shared_noise>::draft_distribution_type, point_mass>);
-    static_assert(std::is_same_v<draft::prompt_lookup::draft_distribution_type, point_mass>);
+    static_assert(std::is_same_v<draft::prompt_lookup<>::draft_distribution_type, point_mass>);
     static_assert(std::is_same_v<draft_by<function_model, draft::sampled>::draft_distribution_type, distribution>);
     const auto softmax = [](const auto& before, const auto&) { return row_of(drafting, before, {}); };
     const auto wrong = drafting_falsely<draft::argmax>(drafting, softmax);

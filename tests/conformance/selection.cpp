@@ -1,6 +1,6 @@
 // What choosing among drafted tokens has broken: docs/conformance.md, 44 and 45.
 
-#include <augur/draft/model_tree.hpp>
+#include <augur/draft/draft_model.hpp>
 #include <augur/policy/tree_static.hpp>
 #include <augur/testing/refined_models.hpp>
 #include <concepts>
@@ -95,12 +95,12 @@ BOOST_AUTO_TEST_CASE(invariant_45_a_tree_by_value_is_of_children_that_were_not_d
     const auto check = [](const auto& criterion, std::uint64_t seed) {
         const testing::tree_mock target(testing::hashed_model(3, seed));
         const testing::tree_mock drafting(testing::hashed_model(3, seed + 10));
-        const auto by_value = draft::model_tree(drafting, draft::dynamic_tree{.depth = 2, .top_k = 2, .nodes = 4});
+        const auto by_value = draft::draft_model(drafting, draft::dynamic_tree{.depth = 2, .top_k = 2, .nodes = 4});
         static_assert(
             std::same_as<typename std::remove_cvref_t<decltype(by_value)>::draft_distribution_type, point_mass>);
         BOOST_TEST(distance(speculate(by_value, target, policy::fixed_length{2}, criterion), sampling(3)) < exactly);
         // What is drawn is verified, every node of it: its shape is known before.
-        const auto drawn = draft::model_tree(drafting, draft::sampled{});
+        const auto drawn = draft::draft_model(drafting, draft::sampled{});
         const policy::tree_static shape(topology{-1, -1, 0, 0});
         BOOST_TEST(distance(speculate(drawn, target, shape, criterion), sampling(3)) < exactly);
         const function_model source = testing::hashed_model(3, seed + 10);

@@ -12,12 +12,11 @@
 #include <augur/accept/typical.hpp>
 #include <augur/decode/batch.hpp>
 #include <augur/decode/step.hpp>
-#include <augur/draft/eagle_tree.hpp>
+#include <augur/draft/draft_model.hpp>
+#include <augur/draft/eagle.hpp>
 #include <augur/draft/fallback.hpp>
-#include <augur/draft/head_tree.hpp>
-#include <augur/draft/lookup_tree.hpp>
+#include <augur/draft/heads.hpp>
 #include <augur/draft/merged.hpp>
-#include <augur/draft/model_tree.hpp>
 #include <augur/draft/ngram_store.hpp>
 #include <augur/draft/prompt_lookup.hpp>
 #include <augur/policy/confidence_stop.hpp>
@@ -332,7 +331,7 @@ BOOST_AUTO_TEST_CASE(steps_over_trees_allocate_nothing) {
     const policy::tree_static wide(tree), narrow(topology{-1, -1, 0});
     for (const transform::settings& sampling : samplings()) {
         const auto none_by = [&](const auto& model, const auto& criterion, const policy::tree_static& planned) {
-            const auto scheme = speculate(draft::model_tree(model), target, planned, criterion);
+            const auto scheme = speculate(draft::draft_model(model), target, planned, criterion);
             BOOST_TEST(allocations_of_trees(scheme, sampling) == 0u);
         };
         none_by(trees, accept::rejection_sampling{}, wide);
@@ -354,10 +353,11 @@ BOOST_AUTO_TEST_CASE(steps_that_switch_between_trees_allocate_nothing) {
         const auto scheme = speculate(std::move(drafter), target, switched, accept::exact{});
         BOOST_TEST(allocations_of_trees(scheme, greedy()) == 0u);
     };
-    none_by(draft::model_tree(trees));
-    none_by(draft::head_tree(heads_at_hand{}));
-    none_by(draft::eagle_tree(layer));
-    const auto dynamic = speculate(draft::eagle_tree(layer), target, policy::fixed_length{3}, accept::exact{});
+    none_by(draft::draft_model(trees));
+    none_by(draft::heads(heads_at_hand{}, draft::argmax{}));
+    none_by(draft::eagle(layer, draft::dynamic_tree{}));
+    const auto dynamic =
+        speculate(draft::eagle(layer, draft::dynamic_tree{}), target, policy::fixed_length{3}, accept::exact{});
     BOOST_TEST(allocations_of_trees(dynamic, greedy()) == 0u);
 }
 
@@ -367,7 +367,7 @@ BOOST_AUTO_TEST_CASE(steps_over_merged_trees_allocate_nothing) {
         const auto scheme = speculate(std::move(drafter), target, policy::fixed_length{length}, accept::exact{});
         BOOST_TEST(allocations_of_trees(scheme, greedy()) == 0u);
     };
-    none_by(draft::merged(draft::lookup_tree(2, 8), draft::model_tree(trees)), 4);
+    none_by(draft::merged(draft::prompt_lookup(2, 8, draft::trie_limits{}), draft::draft_model(trees)), 4);
     none_by(draft::merged(draft::prompt_lookup(2), draft::ngram_store(repeating()), 3), 3);
 }
 

@@ -4,7 +4,7 @@
 #include <augur/accept/exact.hpp>
 #include <augur/accept/rejection_sampling.hpp>
 #include <augur/decode/generate.hpp>
-#include <augur/draft/model_tree.hpp>
+#include <augur/draft/draft_model.hpp>
 #include <augur/policy/learned_bins.hpp>
 #include <augur/policy/tree_static.hpp>
 #include <augur/scheme/cascade.hpp>
@@ -144,7 +144,7 @@ BOOST_FIXTURE_TEST_CASE(wrong_answers_are_refused_and_the_right_one_still_taken,
 
 BOOST_AUTO_TEST_CASE(a_tree_can_be_answered_too) {
     const testing::full_mock target(testing::hashed_model(5, 1));
-    const auto scheme = speculate(draft::model_tree(testing::hashed_model(5, 2)), target,
+    const auto scheme = speculate(draft::draft_model(testing::hashed_model(5, 2)), target,
                                   policy::tree_static{topology{-1, -1, 0}}, accept::coupled{});
     auto s = fixture::session_of(scheme), same = fixture::session_of(scheme);
     const decode::step_options chosen{.timed = false};

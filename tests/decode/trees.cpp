@@ -5,7 +5,7 @@
 #include <augur/accept/rejection_sampling.hpp>
 #include <augur/decode/generate.hpp>
 #include <augur/decode/resume.hpp>
-#include <augur/draft/eagle_tree.hpp>
+#include <augur/draft/eagle.hpp>
 #include <augur/model/any_model.hpp>
 #include <augur/policy/tree_static.hpp>
 #include <augur/scheme/speculator.hpp>
@@ -142,8 +142,8 @@ BOOST_AUTO_TEST_CASE(a_round_whose_mask_throws_is_repeated_with_the_same_result)
     const auto big = testing::hashed_model(5, 1, 2, 40);
     const testing::fused_mock layer(testing::hashed_model(5, 1), 5);
     const auto checked = [&](const auto& target) {
-        const auto scheme =
-            speculate(draft::eagle_tree(layer), target, policy::fixed_length{3}, accept::rejection_sampling{});
+        const auto scheme = speculate(draft::eagle(layer, draft::dynamic_tree{}), target, policy::fixed_length{3},
+                                      accept::rejection_sampling{});
         std::size_t calls = 0, again = 0;
         const std::string undisturbed = two_texts(scheme, 0, calls);
         BOOST_TEST(calls > 20u);
@@ -161,7 +161,9 @@ BOOST_AUTO_TEST_CASE(a_drafter_that_reads_states_drafts_on_targets_that_show_tho
     const auto drafted_on = [&](const auto& target) {
         const policy::tree_static wide{topology{-1, -1, 0, 1}};
         std::size_t calls = 0;
-        return two_texts(speculate(draft::eagle_tree(layer), target, wide, accept::rejection_sampling{}), 0, calls);
+        return two_texts(
+            speculate(draft::eagle(layer, draft::dynamic_tree{}), target, wide, accept::rejection_sampling{}), 0,
+            calls);
     };
     const std::string every_round = drafted_on(testing::full_mock(big));
     BOOST_TEST(every_round.substr(0, 8) == "4 4 4 4 ");

@@ -8,6 +8,7 @@
 #include <augur/draft/draft_model.hpp>
 #include <augur/draft/ngram_store.hpp>
 #include <augur/draft/prompt_lookup.hpp>
+#include <augur/policy/tree_static.hpp>
 #include <augur/testing/drafter_laws.hpp>
 #include <augur/testing/models.hpp>
 #include <augur/testing/promise.hpp>
@@ -47,8 +48,8 @@ struct says {
 using model_drafter = draft::draft_model<testing::function_model, draft::argmax>;
 using sampling_drafter = draft::draft_model<testing::function_model, draft::sampled>;
 
-static_assert(Drafter<draft::fallback<says, draft::prompt_lookup>>);
-static_assert(shows_matches<draft::fallback<says, draft::prompt_lookup>>);
+static_assert(Drafter<draft::fallback<says, draft::prompt_lookup<>>>);
+static_assert(shows_matches<draft::fallback<says, draft::prompt_lookup<>>>);
 static_assert(!shows_matches<draft::fallback<says, model_drafter>> &&
               !shows_rows<draft::fallback<says, model_drafter>>);
 static_assert(shows_rows<draft::fallback<model_drafter, model_drafter>>);
@@ -118,6 +119,24 @@ BOOST_AUTO_TEST_CASE(the_policy_sees_who_asks_and_what_that_one_shows) {
     is(asked[5], 2, 0, signals::none);
     BOOST_TEST(std::isnan(asked[4].first_draft_entropy_nats));
     BOOST_TEST(asked[5].first_draft_entropy_nats > 0);
+}
+
+BOOST_AUTO_TEST_CASE(point_masses_beside_draws_are_chains) {
+    const policy::tree_static tree(topology{-1, -1, 0, 0});
+    const auto proposed_by = [&](const auto& drafter) {
+        prefix before(ids{1, 2, 3, 1, 2, 4, 1, 2});
+        const transform::pipeline transform({}, 7);
+        random::philox_chooser chooser(0);
+        draft::context context(before, transform, chooser, tree, observation{}, 100, shown_by<decltype(drafter)>);
+        auto state = drafter.make_state();
+        return draft::propose(drafter, state, context);
+    };
+    const draft::prompt_lookup lookup(2);
+    BOOST_TEST(proposed_by(draft::fallback(says{0, 0}, lookup)).parents().size() == 4u);  // two tokens went on
+    const auto drawn = proposed_by(draft::fallback(lookup, sampling_drafter(testing::hashed_model(7, 1))));
+    BOOST_TEST(drawn.is_chain());
+    BOOST_TEST(drawn.tokens() == (ids{4, 1}), boost::test_tools::per_element());
+    BOOST_TEST(drawn[0].row->is_point());
 }
 
 /// Draws a token, and says nothing.

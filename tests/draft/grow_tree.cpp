@@ -58,7 +58,8 @@ struct fixture {
         const transform::pipeline transform(chosen, source.model.vocabulary_size());
         draft::context context(before, transform, chooser, policy, observation{}, 100, signals::draft_confidence);
         proposal<point_mass> drafted;
-        flow::runner(draft::fill_ranked(source, state, context, drafted, work)).finish();
+        distribution spare;
+        flow::runner(draft::fill_picked(draft::argmax{}, source, state, context, drafted, work, spare)).finish();
         return drafted;
     }
 };

@@ -4,10 +4,9 @@
 #include <augur/accept/exact.hpp>
 #include <augur/accept/rejection_sampling.hpp>
 #include <augur/decode/generate.hpp>
-#include <augur/draft/eagle_tree.hpp>
-#include <augur/draft/head_tree.hpp>
-#include <augur/draft/lookup_tree.hpp>
-#include <augur/draft/model_tree.hpp>
+#include <augur/draft/draft_model.hpp>
+#include <augur/draft/eagle.hpp>
+#include <augur/draft/heads.hpp>
 #include <augur/draft/ngram_store.hpp>
 #include <augur/draft/prompt_lookup.hpp>
 #include <augur/policy/tree_ladder.hpp>
@@ -29,12 +28,13 @@ using testing::up_to;
 BOOST_AUTO_TEST_SUITE(draft_merged)
 
 using ids = std::vector<token>;
-using lookups = draft::merged<draft::prompt_lookup, draft::lookup_tree>;
+using trie = draft::prompt_lookup<draft::trie_limits>;
+using lookups = draft::merged<draft::prompt_lookup<>, trie>;
 static_assert(Drafter<lookups> && branches<lookups> && shows_matches<lookups> && !shows_rows<lookups>);
 static_assert(HearsCommits<lookups> && !ReadsStates<lookups>);
-static_assert(ReadsStates<draft::merged<draft::prompt_lookup, draft::head_tree<heads_mock>>>);
-static_assert(shows_rows<
-              draft::merged<draft::model_tree<function_model, draft::argmax>, draft::eagle_tree<testing::fused_mock>>>);
+static_assert(ReadsStates<draft::merged<draft::prompt_lookup<>, draft::heads<heads_mock, draft::argmax>>>);
+static_assert(shows_rows<draft::merged<draft::draft_model<function_model, draft::argmax>,
+                                       draft::eagle<testing::fused_mock, draft::argmax>>>);
 
 /// Proposes these nodes, as far as the policy wants their depth; counts what it is told.
 struct says {
@@ -128,14 +128,14 @@ const draft::ngram_table counted = draft::ngram_table::count(
 BOOST_AUTO_TEST_CASE(it_keeps_the_laws_of_drafters) {
     const auto keeps = [](const testing::report& r) { BOOST_TEST(r.kept(), r); };
     const function_model model = testing::hashed_model(3, 2, 2, 8);
-    keeps(testing::drafter_laws(lookups(draft::prompt_lookup(2), draft::lookup_tree(1, 3, {4, 2})), 3));
-    keeps(testing::drafter_laws(
-        draft::merged(draft::lookup_tree(), draft::model_tree(testing::tree_mock(model), draft::argmax{})),
-        {.cases = 60}));
-    keeps(testing::drafter_laws(draft::merged(draft::lookup_tree(), draft::ngram_store(counted)), {.cases = 60}));
+    keeps(testing::drafter_laws(lookups(draft::prompt_lookup(2), trie(1, 3, {4, 2})), 3));
+    keeps(testing::drafter_laws(draft::merged(trie(), draft::draft_model(testing::tree_mock(model), draft::argmax{})),
+                                {.cases = 60}));
+    keeps(testing::drafter_laws(draft::merged(trie(), draft::ngram_store(counted)), {.cases = 60}));
     const full_mock target(testing::hashed_model(3, 1));
     const heads_mock heads{testing::hashed_model(3, 2), true, 2};
-    keeps(testing::drafter_laws(draft::merged(draft::prompt_lookup(), draft::head_tree(heads)), target, {.cases = 60}));
+    keeps(testing::drafter_laws(draft::merged(draft::prompt_lookup(), draft::heads(heads, draft::argmax{})), target,
+                                {.cases = 60}));
 }
 
 BOOST_AUTO_TEST_CASE(trees_keep_every_promise) {
@@ -149,17 +149,16 @@ BOOST_AUTO_TEST_CASE(trees_keep_every_promise) {
         return testing::broken_promise(speculate(std::move(drafter), target, policy, criterion), prompt,
                                        up_to(3, temperature));
     };
-    const draft::merged of_heads(draft::prompt_lookup(2, 3), draft::head_tree(heads));
+    const draft::merged of_heads(draft::prompt_lookup(2, 3), draft::heads(heads, draft::argmax{}));
     BOOST_TEST(promised(of_heads, planned, accept::rejection_sampling{}, 1) == "");
     BOOST_TEST(promised(of_heads, planned, accept::coupled{}, 1) == "");
     BOOST_TEST(promised(of_heads, two, accept::exact{}, 0) == "");
-    const draft::merged of_models(draft::lookup_tree(1, 2, {3, 2}),
-                                  draft::model_tree(small, draft::dynamic_tree{2, 2, 3}), 5);
+    const draft::merged of_models(trie(1, 2, {3, 2}), draft::draft_model(small, draft::dynamic_tree{2, 2, 3}), 5);
     BOOST_TEST(promised(of_models, two, accept::rejection_sampling{}, 1) == "");
     BOOST_TEST(promised(of_models, planned, accept::coupled{}, 1) == "");
     // One that awaits its token selector draws with the noise that coupled shares.
-    BOOST_TEST(
-        promised(draft::merged(draft::model_tree(small), draft::prompt_lookup()), planned, accept::coupled{}, 1) == "");
+    BOOST_TEST(promised(draft::merged(draft::draft_model(small), draft::prompt_lookup()), planned, accept::coupled{},
+                        1) == "");
     BOOST_TEST(promised(draft::merged(small, draft::prompt_lookup()), two, accept::coupled{}, 1) == "");
     const auto r = testing::scheme_laws(speculate(of_heads, target, planned, accept::rejection_sampling{}), up_to(3),
                                         {.cases = 4});
@@ -169,8 +168,8 @@ BOOST_AUTO_TEST_CASE(trees_keep_every_promise) {
 BOOST_AUTO_TEST_CASE(nodes_of_both_are_accepted) {
     const full_mock target(testing::hashed_model(5, 1));
     const function_model small = testing::noisy_model(testing::hashed_model(5, 1), .4);
-    const draft::lookup_tree lookup(1, 3, {4, 2});
-    const draft::merged both(lookup, draft::model_tree(small, draft::argmax{}));
+    const trie lookup(1, 3, {4, 2});
+    const draft::merged both(lookup, draft::draft_model(small, draft::argmax{}));
     const policy::tree_static planned(topology{-1, -1, -1, 0, 0, 1});
     const auto scheme = speculate(both, target, planned, accept::coupled{});
     decode::session session(scheme, ids{0, 1, 0, 2, 0, 1}, {}, {.max_tokens = 1000}, random::philox_chooser(0));
@@ -196,8 +195,8 @@ BOOST_AUTO_TEST_CASE(nodes_of_both_are_accepted) {
 BOOST_AUTO_TEST_CASE(a_scheduler_moves_by_the_chain_of_whichever_shows_one) {
     const full_mock target(testing::hashed_model(6, 1));
     const testing::tree_mock small(testing::hashed_model(6, 2));
-    const draft::model_tree model(small, draft::argmax{});
-    const draft::lookup_tree lookup(3, 4);
+    const draft::draft_model model(small, draft::argmax{});
+    const trie lookup(3, 4);
     const policy::tree_ladder<> ladder(tree::bank{topology{-1}, topology{-1, -1, 0, 0, 1}}, {0.05});
     const ids prompt{2, 1, 4};
     const auto check = [&](const auto& drafter) {
@@ -237,11 +236,11 @@ BOOST_AUTO_TEST_CASE(other_vocabularies_and_no_nodes_are_refused) {
     };
     const function_model three = testing::hashed_model(3, 1), four = testing::hashed_model(4, 1);
     BOOST_TEST(refused([&] {
-                   draft::merged(draft::model_tree(three, draft::argmax{}), draft::model_tree(four, draft::argmax{}));
+                   draft::merged(draft::draft_model(three, draft::argmax{}), draft::draft_model(four, draft::argmax{}));
                }).find("merged: its drafters must share a vocabulary") == 0u);
-    BOOST_TEST(refused([] { draft::merged(draft::prompt_lookup(), draft::lookup_tree(), 0); }) ==
+    BOOST_TEST(refused([] { draft::merged(draft::prompt_lookup(), trie(), 0); }) ==
                "merged: nodes is 0; a tree has at least one");
-    BOOST_TEST(draft::merged(draft::prompt_lookup(), draft::lookup_tree()).nodes() == 256u);
+    BOOST_TEST(draft::merged(draft::prompt_lookup(), trie()).nodes() == 256u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(layers_and_heads_too) {
         speculate(layer, states, two, accept::coupled{}));
     drafts_with<draft::eagle<const testing::fused_mock&, draft::argmax>>(
         speculate(draft::eagle(layer, draft::argmax{}), states, two, rejection_sampling{}));
-    drafts_with<fallback<prompt_lookup, draft::eagle<const testing::fused_mock&, draft::sampled>>>(
+    drafts_with<fallback<prompt_lookup<>, draft::eagle<const testing::fused_mock&, draft::sampled>>>(
         speculate(fallback(prompt_lookup(2), layer), states, two, rejection_sampling{}));
     BOOST_TEST(promised(speculate(fallback(prompt_lookup(2), layer), states, two, rejection_sampling{})) == "");
 }
@@ -85,12 +85,12 @@ BOOST_AUTO_TEST_CASE(layers_and_heads_too) {
 BOOST_AUTO_TEST_CASE(among_several_as_well) {
     using sampling = draft_model<const function_model&, draft::sampled>;
     const auto named = fallback(prompt_lookup(2), small);
-    static_assert(std::is_same_v<decltype(named), const fallback<prompt_lookup, draft_model<const function_model&>>>);
-    static_assert(draft::AwaitsSelector<fallback<prompt_lookup, draft_model<const function_model&>>>);
-    drafts_with<fallback<prompt_lookup, sampling>>(speculate(named, target, two, rejection_sampling{}));
-    drafts_with<fallback<prompt_lookup, sampling>>(
+    static_assert(std::is_same_v<decltype(named), const fallback<prompt_lookup<>, draft_model<const function_model&>>>);
+    static_assert(draft::AwaitsSelector<fallback<prompt_lookup<>, draft_model<const function_model&>>>);
+    drafts_with<fallback<prompt_lookup<>, sampling>>(speculate(named, target, two, rejection_sampling{}));
+    drafts_with<fallback<prompt_lookup<>, sampling>>(
         speculate(fallback(prompt_lookup(2), draft_model(small)), target, two, rejection_sampling{}));
-    drafts_with<fallback<prompt_lookup, fallback<prompt_lookup, sampling>>>(
+    drafts_with<fallback<prompt_lookup<>, fallback<prompt_lookup<>, sampling>>>(
         speculate(fallback(prompt_lookup(3), named), target, two, rejection_sampling{}));
     for (const std::size_t n : {1u, 2u}) {
         BOOST_TEST(promised(speculate(fallback(prompt_lookup(n), small), target, two, rejection_sampling{})) == "");
@@ -106,7 +106,7 @@ BOOST_AUTO_TEST_CASE(in_cascades_by_the_first_link) {
     using inner = draft_model<const function_model&, draft::shared_noise>;
     const auto scheme = cascaded(fallback(prompt_lookup(2), draft_model(small)), raced, other, by, target);
     static_assert(
-        std::is_same_v<std::remove_cvref_t<decltype(scheme.drafter().inner())>, fallback<prompt_lookup, inner>>);
+        std::is_same_v<std::remove_cvref_t<decltype(scheme.drafter().inner())>, fallback<prompt_lookup<>, inner>>);
     BOOST_TEST(promised(scheme) == "");
 }
 

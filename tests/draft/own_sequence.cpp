@@ -189,7 +189,7 @@ BOOST_AUTO_TEST_CASE(what_was_rejected_is_forgotten_where_a_text_goes_on) {
 BOOST_AUTO_TEST_CASE(where_another_drafter_goes_on_its_positions_are_filled_in_later) {
     const split_mock target(testing::hashed_model(vocabulary, 4));
     const attending_mock head = head_after(2, vocabulary);
-    using lookup = draft::prompt_lookup;
+    using lookup = draft::prompt_lookup<>;
     const auto scheme =
         speculate(draft::fallback(lookup{2, 3}, on_head(head)), target, fixed_length{3}, accept::exact{});
     decode::session s(scheme, long_prompt(30), greedy(), {.max_tokens = 60}, random::philox_chooser(1));

@@ -43,8 +43,8 @@ using on_head = draft::self_speculation<const exit_mock&, draft::argmax>;
 static_assert(Drafter<on_head> && !ReadsStates<on_head> && drafts_in_target<on_head> && shows_rows<on_head>);
 static_assert(DraftsInTarget<on_head, split_mock> && !DraftsInTarget<on_head, testing::function_model>);
 static_assert(draft::AwaitsSelector<decltype(draft::self_speculation(exit_mock{3}))>);
-static_assert(drafts_in_target<draft::fallback<draft::prompt_lookup, on_head>>);
-static_assert(!drafts_in_target<draft::prompt_lookup>);
+static_assert(drafts_in_target<draft::fallback<draft::prompt_lookup<>, on_head>>);
+static_assert(!drafts_in_target<draft::prompt_lookup<>>);
 
 const std::vector<token> prompt{2, 1, 0, 2};
 

@@ -16,15 +16,15 @@ BOOST_AUTO_TEST_SUITE(draft_several)
 using model_drafter = draft::draft_model<testing::function_model, draft::argmax>;
 
 /// A drafter of two that is silent.
-struct silent_pair : draft::several<draft::prompt_lookup, model_drafter> {
+struct silent_pair : draft::several<draft::prompt_lookup<>, model_drafter> {
     using draft_distribution_type = point_mass;
     struct state_type {
-        std::tuple<draft::prompt_lookup::state_type, model_drafter::state_type> drafters;
+        std::tuple<draft::prompt_lookup<>::state_type, model_drafter::state_type> drafters;
     };
 
     explicit silent_pair(model_drafter second)
-        : draft::several<draft::prompt_lookup, model_drafter>("silent_pair: its drafters", draft::prompt_lookup(),
-                                                              std::move(second)) {}
+        : draft::several<draft::prompt_lookup<>, model_drafter>("silent_pair: its drafters", draft::prompt_lookup(),
+                                                                std::move(second)) {}
     state_type make_state() const { return {make_states()}; }
     void propose(state_type&, auto& /*context*/, proposal<point_mass>&) const {}
 };

@@ -4,7 +4,6 @@
 #include <augur/accept/coupled.hpp>
 #include <augur/accept/rejection_sampling.hpp>
 #include <augur/decode/generate.hpp>
-#include <augur/draft/head_tree.hpp>
 #include <augur/draft/heads.hpp>
 #include <augur/policy/tree_static.hpp>
 #include <augur/testing/drafter_laws.hpp>
@@ -166,7 +165,7 @@ BOOST_AUTO_TEST_CASE(published_heads_draft_the_trees_of_their_definition) {
         const io::safetensors_folder file(path);
         const definition wanted{file, of, target};
         const auto heads = llama::draft_heads::load(path, of.kind, target);
-        const auto scheme = speculate(draft::head_tree(heads), target, tree, accept::coupled{});
+        const auto scheme = speculate(draft::heads(heads, draft::argmax{}), target, tree, accept::coupled{});
         decode::options chosen;
         chosen.stop.max_tokens = 40;
         const auto decoded = decode::generate(scheme, prompt, chosen);

@@ -4,7 +4,6 @@
 #include <augur/accept/exact.hpp>
 #include <augur/accept/rejection_sampling.hpp>
 #include <augur/draft/eagle.hpp>
-#include <augur/draft/eagle_tree.hpp>
 #include <augur/testing/drafter_laws.hpp>
 #include <augur/testing/promise.hpp>
 #include <boost/test/unit_test.hpp>
@@ -280,7 +279,7 @@ BOOST_AUTO_TEST_CASE(drafting_with_it_keeps_every_law) {
     BOOST_TEST(promised(speculate(draft::eagle(model, draft::shared_noise{}), target, two, accept::coupled{})) == "");
     chosen.sampling.temperature.value = 0;
     BOOST_TEST(promised(speculate(draft::eagle(model), target, two, accept::exact{})) == "");
-    const draft::eagle_tree tree(model, {2, 2, 4});
+    const draft::eagle tree(model, {2, 2, 4});
     const auto trees = drafter_laws(tree, target, {.cases = 25});
     BOOST_TEST(trees.kept(), trees);
     BOOST_TEST(promised(speculate(tree, target, two, accept::exact{})) == "");

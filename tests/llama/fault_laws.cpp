@@ -3,7 +3,7 @@
 #include <augur/accept/coupled.hpp>
 #include <augur/accept/exact.hpp>
 #include <augur/accept/rejection_sampling.hpp>
-#include <augur/draft/model_tree.hpp>
+#include <augur/draft/draft_model.hpp>
 #include <augur/policy/tree_static.hpp>
 #include <augur/scheme/speculator.hpp>
 #include <augur/testing/failing_model.hpp>
@@ -48,7 +48,7 @@ BOOST_AUTO_TEST_CASE(the_bundled_llama_keeps_them) {
     keeps(speculate(small, target, three, accept::exact{}), 0);
     keeps(speculate(small, target, three, accept::rejection_sampling{}), 1);
     const policy::tree_static wide(topology::of_paths({{0}, {1}, {0, 0}, {0, 1}}));
-    keeps(speculate(draft::model_tree(small), target, wide, accept::coupled{}), 1);
+    keeps(speculate(draft::draft_model(small), target, wide, accept::coupled{}), 1);
     const std::vector<std::vector<token>> prompts{some_tokens(3, target.vocabulary_size()),
                                                   some_tokens(9, target.vocabulary_size())};
     const auto together =

@@ -1,8 +1,8 @@
 #include "augur/policy/cost_aware.hpp"
 
 #include <augur/decode/generate.hpp>
+#include <augur/draft/draft_model.hpp>
 #include <augur/draft/fallback.hpp>
-#include <augur/draft/model_tree.hpp>
 #include <augur/draft/prompt_lookup.hpp>
 #include <augur/scheme/speculator.hpp>
 #include <augur/testing/models.hpp>
@@ -268,10 +268,10 @@ BOOST_AUTO_TEST_CASE(a_decoding_keeps_the_text_and_drafts_both) {
     const auto target = testing::hashed_model(12, 1);
     const auto draft = testing::noisy_model(target, 0.4);
     const before_planned by_plan({.verify_seconds = std::vector<double>(33, 2e-3)});  // as an untimed round has
-    const rounds_seen of_plans = keeps_the_text(target, draft::model_tree(draft), by_plan, false);
+    const rounds_seen of_plans = keeps_the_text(target, draft::draft_model(draft), by_plan, false);
     BOOST_TEST(of_plans.chains > 0u);
     BOOST_TEST(of_plans.trees > 0u);
-    const draft::model_tree trees(draft, draft::dynamic_tree{.depth = 4, .top_k = 3, .nodes = 8});
+    const draft::draft_model trees(draft, draft::dynamic_tree{.depth = 4, .top_k = 3, .nodes = 8});
     const rounds_seen of_growth = keeps_the_text(target, trees, by_made_up_times({.verify_seconds = curve}), true);
     BOOST_TEST(of_growth.chains > 0u);
     BOOST_TEST(of_growth.branched > 0u);

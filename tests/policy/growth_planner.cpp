@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <augur/decode/generate.hpp>
-#include <augur/draft/model_tree.hpp>
+#include <augur/draft/draft_model.hpp>
 #include <augur/scheme/speculator.hpp>
 #include <augur/testing/models.hpp>
 #include <augur/testing/policy_laws.hpp>
@@ -564,7 +564,7 @@ BOOST_AUTO_TEST_CASE(a_decoding_keeps_the_text_and_drafts_trees) {
     const auto target = testing::hashed_model(12, 1);
     const auto draft = testing::noisy_model(target, 0.4);
     const growth_planner policy({.max_nodes = 6, .max_depth = 3, .verify_seconds = {1, 1, 1, 1, 1, 1, 1}});
-    const auto scheme = speculate(draft::model_tree(draft, draft::dynamic_tree{.depth = 3, .top_k = 3, .nodes = 6}),
+    const auto scheme = speculate(draft::draft_model(draft, draft::dynamic_tree{.depth = 3, .top_k = 3, .nodes = 6}),
                                   target, policy, accept::coupled{});
     decode::options options;
     options.stop.max_tokens = 80;
@@ -586,7 +586,7 @@ struct unlearning {
 
 BOOST_AUTO_TEST_CASE(distributions_are_kept) {
     const auto target = testing::hashed_model(3, 1), draft = testing::hashed_model(3, 2);
-    const draft::model_tree trees(draft, draft::dynamic_tree{.depth = 2, .top_k = 2, .nodes = 4});
+    const draft::draft_model trees(draft, draft::dynamic_tree{.depth = 2, .top_k = 2, .nodes = 4});
     decode::options options;
     options.stop.max_tokens = 3;
     const auto broken = [&](auto criterion) {

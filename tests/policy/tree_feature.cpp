@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <augur/accept/exact.hpp>
 #include <augur/decode/generate.hpp>
-#include <augur/draft/head_tree.hpp>
-#include <augur/draft/lookup_tree.hpp>
+#include <augur/draft/heads.hpp>
+#include <augur/draft/prompt_lookup.hpp>
 #include <augur/measure/entropy.hpp>
 #include <augur/policy/tree_hysteresis.hpp>
 #include <augur/policy/tree_ladder.hpp>
@@ -52,7 +52,7 @@ BOOST_AUTO_TEST_CASE(in_a_decoding_the_value_decides_on_the_rounds_tree) {
     const auto decode_at = [&](double threshold) {
         values.clear(), trees.clear(), drafted.clear();
         const auto scheme =
-            speculate(draft::head_tree(heads), target,
+            speculate(draft::heads(heads, draft::argmax{}), target,
                       noting(policy::tree_hysteresis<>(bank, {.on = threshold}), &values, &trees), accept::exact{});
         decode::session session(scheme, std::vector<token>{2, 1, 4}, {.temperature = {0}}, {.max_tokens = 60},
                                 random::philox_chooser(0));
@@ -83,7 +83,7 @@ BOOST_AUTO_TEST_CASE(in_a_decoding_the_value_decides_on_the_rounds_tree) {
 BOOST_AUTO_TEST_CASE(a_draft_without_rows_keeps_the_tree_that_it_starts_with) {
     const testing::full_mock target(testing::hashed_model(3, 1));
     const policy::tree_hysteresis<> policy(bank, {.on = 0.1}, {.starts_aggressive = true});
-    const auto scheme = speculate(draft::lookup_tree(), target, policy, accept::exact{});
+    const auto scheme = speculate(draft::prompt_lookup(), target, policy, accept::exact{});
     const auto decoded = decode::generate(scheme, std::vector<token>{2, 0, 1, 2, 0}, testing::up_to(30, 0));
     BOOST_TEST(decoded.policy.switches() == 0u);
     BOOST_TEST(decoded.policy.rounds()[1] == decoded.counts.rounds());

@@ -1,7 +1,7 @@
 #include "augur/policy/tree_planner.hpp"
 
 #include <augur/decode/generate.hpp>
-#include <augur/draft/model_tree.hpp>
+#include <augur/draft/draft_model.hpp>
 #include <augur/scheme/speculator.hpp>
 #include <augur/testing/models.hpp>
 #include <augur/testing/policy_laws.hpp>
@@ -221,7 +221,7 @@ BOOST_AUTO_TEST_CASE(a_decoding_keeps_the_text_and_drafts_trees) {
     const auto target = testing::hashed_model(12, 1);
     const auto draft = testing::noisy_model(target, 0.4);
     tree_planner policy({.max_nodes = 6, .max_depth = 3, .verify_seconds = {1, 1, 1, 1, 1, 1, 1}});
-    const auto scheme = speculate(draft::model_tree(draft), target, policy, accept::coupled{});
+    const auto scheme = speculate(draft::draft_model(draft), target, policy, accept::coupled{});
     decode::options options;
     options.stop.max_tokens = 80;
     branches_seen seen;

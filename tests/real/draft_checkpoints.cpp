@@ -3,11 +3,11 @@
 #include <augur/accept/exact.hpp>
 #include <augur/accept/fuzzy.hpp>
 #include <augur/decode/generate.hpp>
-#include <augur/draft/eagle_tree.hpp>
-#include <augur/draft/head_tree.hpp>
-#include <augur/draft/lookup_tree.hpp>
+#include <augur/draft/draft_model.hpp>
+#include <augur/draft/eagle.hpp>
+#include <augur/draft/heads.hpp>
 #include <augur/draft/merged.hpp>
-#include <augur/draft/model_tree.hpp>
+#include <augur/draft/prompt_lookup.hpp>
 #include <augur/policy/tree_static.hpp>
 #include <augur/scheme/cascade.hpp>
 #include <boost/test/unit_test.hpp>
@@ -96,13 +96,14 @@ BOOST_AUTO_TEST_CASE(trees_of_the_family_change_nothing) {
     const draft::dynamic_tree grown{4, 3, 8};
     const policy::tree_static planned(
         topology::of_paths({{0}, {1}, {2}, {0, 0}, {0, 1}, {1, 0}, {0, 0, 0}, {0, 0, 0, 0}}));
-    keeps_the_text(draft::model_tree(draft), "a draft's tree", planned);
-    keeps_the_text(draft::model_tree(draft, grown), "a draft's dynamic tree");
-    keeps_the_text(draft::eagle_tree(eagle), "the layer's tree", planned);
-    keeps_the_text(draft::eagle_tree(eagle, grown), "the layer's dynamic tree");
-    keeps_the_text(draft::lookup_tree(), "a tree of continuations");
-    keeps_the_text(draft::merged(draft::lookup_tree(2, 8, {4, 4}), draft::head_tree(hydra)), "continuations and heads",
-                   planned);
+    keeps_the_text(draft::draft_model(draft), "a draft's tree", planned);
+    keeps_the_text(draft::draft_model(draft, grown), "a draft's dynamic tree");
+    keeps_the_text(draft::eagle(eagle, draft::dynamic_tree{}), "the layer's tree", planned);
+    keeps_the_text(draft::eagle(eagle, grown), "the layer's dynamic tree");
+    keeps_the_text(draft::prompt_lookup(1, 8, draft::trie_limits{}), "a tree of continuations");
+    keeps_the_text(
+        draft::merged(draft::prompt_lookup(2, 8, draft::trie_limits{4, 4}), draft::heads(hydra, draft::argmax{})),
+        "continuations and heads", planned);
 }
 
 BOOST_AUTO_TEST_CASE(three_models_of_the_family_change_nothing) {

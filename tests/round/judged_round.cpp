@@ -51,7 +51,8 @@ seen_round round_of(const D& drafter, const M& target, std::vector<token> prompt
             seen.best.push_back(static_cast<token>(std::max_element(row.begin(), row.end()) - row.begin()));
         }
     };
-    flow::runner run(rounds::judged_round(drafter, state, context, cache, proposed, watch, seen.seconds, judge));
+    flow::runner run(
+        rounds::judged_round<branches<D>>(drafter, state, context, cache, proposed, watch, seen.seconds, judge));
     run.finish();
     BOOST_TEST(before.size() == context.prefix().size());
     return seen;
@@ -112,10 +113,8 @@ BOOST_AUTO_TEST_CASE(a_tree_loses_what_the_context_has_no_place_for) {
 
 /// The proposal that a criterion is given has the type of a chain where that is all there can be.
 BOOST_AUTO_TEST_CASE(chains_are_judged_as_chains) {
-    using drawing = draft::draft_model<const testing::function_model&, draft::sampled>;
-    using as_chain = decltype(rounds::as_judged<drawing, accept::rejection_sampling>(proposal<distribution>()));
-    using as_tree = decltype(rounds::as_judged<testing::bush<draft::sampled>, accept::rejection_sampling>(
-        proposal<distribution>()));
+    using as_chain = decltype(rounds::as_judged<false, accept::rejection_sampling>(proposal<distribution>()));
+    using as_tree = decltype(rounds::as_judged<true, accept::rejection_sampling>(proposal<distribution>()));
     static_assert(!Branches<std::remove_cvref_t<as_chain>>);
     static_assert(Branches<std::remove_cvref_t<as_tree>>);
 }

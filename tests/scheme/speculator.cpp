@@ -24,7 +24,7 @@ using scheme_t = decltype(speculate(std::declval<D>(), std::declval<M>(), std::d
 
 using greedy = scheme_t<mock&, mock&, policy::fixed_length, accept::exact>;
 using sampled = scheme_t<mock&, mock&, policy::entropy_bins, accept::rejection_sampling>;
-using seeded = scheme_t<draft::prompt_lookup, mock&, policy::fixed_length, accept::coupled>;
+using seeded = scheme_t<draft::prompt_lookup<>, mock&, policy::fixed_length, accept::coupled>;
 using numeric = scheme_t<mock&, batch_dependent&, policy::fixed_length, accept::rejection_sampling>;
 
 static_assert(std::is_same_v<guarantee_of<greedy>, guarantee::same_greedy_text>);

@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(a_block_ends_where_the_model_has_no_row) {
 
 BOOST_AUTO_TEST_CASE(a_drafter_that_is_certain_may_begin) {
     const draft::prompt_lookup lookup(1, 2);
-    using on_lookup = scheme::stage<draft::prompt_lookup, const testing::function_model&, fixed_length,
+    using on_lookup = scheme::stage<draft::prompt_lookup<>, const testing::function_model&, fixed_length,
                                     accept::fuzzy<measure::total_variation>>;
     keeps(on_lookup(lookup, middle, fixed_length{2}, accept::fuzzy<measure::total_variation>{0.7}));
 }

@@ -52,11 +52,11 @@ void keeps(std::size_t laws, const Arguments&... arguments) {
 
 BOOST_AUTO_TEST_CASE(the_librarys_drafters_keep_them) {
     keeps(7, draft::no_draft{}, std::size_t{3});
-    keeps(9, draft::prompt_lookup(1, 3), std::size_t{3});
-    keeps(9, draft::prompt_lookup(2, 2), std::size_t{2});
-    keeps(12, sampling(model));
-    keeps(8, certain(model));
-    keeps(8, sharing(model));
+    keeps(9 + 10, draft::prompt_lookup(1, 3), std::size_t{3});
+    keeps(9 + 10, draft::prompt_lookup(2, 2), std::size_t{2});
+    keeps(12 + 13, sampling(model));
+    keeps(8 + 9, certain(model));
+    keeps(8 + 9, sharing(model));
     keeps(6, follows_states<false>{}, testing::hidden_state_mock(testing::hashed_model(3, 2)));
 }
 
@@ -131,6 +131,7 @@ struct wrong_drafter {
     static constexpr bool shows_rows = augur::shows_rows<Inner>;
     static constexpr bool shows_matches = augur::shows_matches<Inner>;
     static constexpr bool branches = augur::branches<Inner>;
+    static constexpr bool fills_trees = augur::fills_trees<Inner>;
     Inner inner;
     Wrong error;
     state_type make_state() const { return inner.make_state(); }
@@ -156,7 +157,7 @@ struct remembers_rejected {
 };
 
 /// Says that it shows its rows, and does not.
-struct hides_rows : draft::prompt_lookup {
+struct hides_rows : draft::prompt_lookup<> {
     static constexpr bool shows_rows = true;
     hides_rows() : prompt_lookup(1, 3) {}
 };

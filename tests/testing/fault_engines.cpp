@@ -1,7 +1,7 @@
 #include <augur/accept/coupled.hpp>
 #include <augur/accept/exact.hpp>
 #include <augur/accept/rejection_sampling.hpp>
-#include <augur/draft/model_tree.hpp>
+#include <augur/draft/draft_model.hpp>
 #include <augur/policy/tree_static.hpp>
 #include <augur/scheme/speculator.hpp>
 #include <augur/switching/rolling_entropy.hpp>
@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE(verifying_on_a_device_keeps_them) {
     tally.keeps("exact", speculate(small, target, two, accept::exact{}), fault_choice(0));
     tally.keeps("sampled", speculate(small, target, two, accept::rejection_sampling{}), fault_choice(1));
     const policy::tree_static wide(topology::of_paths({{0}, {1}, {0, 0}, {0, 1}}));
-    tally.keeps("trees", speculate(draft::model_tree(small), target, wide, accept::coupled{}), fault_choice(1));
+    tally.keeps("trees", speculate(draft::draft_model(small), target, wide, accept::coupled{}), fault_choice(1));
     tally.report("device verification", 1000);
 }
 

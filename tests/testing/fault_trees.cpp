@@ -2,14 +2,11 @@
 #include <augur/accept/exact.hpp>
 #include <augur/accept/rejection_sampling.hpp>
 #include <augur/accept/traversal.hpp>
+#include <augur/draft/draft_model.hpp>
 #include <augur/draft/eagle.hpp>
-#include <augur/draft/eagle_tree.hpp>
 #include <augur/draft/fallback.hpp>
-#include <augur/draft/head_tree.hpp>
 #include <augur/draft/heads.hpp>
-#include <augur/draft/lookup_tree.hpp>
 #include <augur/draft/merged.hpp>
-#include <augur/draft/model_tree.hpp>
 #include <augur/draft/prompt_lookup.hpp>
 #include <augur/policy/cost_aware.hpp>
 #include <augur/policy/tree_static.hpp>
@@ -57,15 +54,19 @@ void trees_keep_them(const char* what, const Target& target) {
     const auto heads = testing::failing(few_heads{}, testing::fault_places);
     const auto layer = testing::failing(testing::fused_tree_mock(testing::fault_rows(3), 5), testing::fault_places);
     const auto sampled = fault_choice(1), greedy = fault_choice(0);
-    tally.keeps("model tree", speculate(draft::model_tree(trees), target, wide, accept::rejection_sampling{}), sampled);
-    tally.keeps("traversal", speculate(draft::model_tree(trees), target, wide, accept::traversal{}), sampled);
-    tally.keeps("path by path", speculate(draft::model_tree(chains), target, wide, accept::coupled{}), sampled);
-    tally.keeps("lookup tree", speculate(draft::lookup_tree(), target, three, accept::exact{}), greedy);
+    tally.keeps("model tree", speculate(draft::draft_model(trees), target, wide, accept::rejection_sampling{}),
+                sampled);
+    tally.keeps("traversal", speculate(draft::draft_model(trees), target, wide, accept::traversal{}), sampled);
+    tally.keeps("path by path", speculate(draft::draft_model(chains), target, wide, accept::coupled{}), sampled);
+    tally.keeps("lookup tree",
+                speculate(draft::prompt_lookup(1, 8, draft::trie_limits{}), target, three, accept::exact{}), greedy);
     tally.keeps("heads", speculate(heads, target, three, accept::rejection_sampling{}), sampled);
-    tally.keeps("head tree", speculate(draft::head_tree(heads), target, wide, accept::exact{}), greedy);
+    tally.keeps("head tree", speculate(draft::heads(heads, draft::argmax{}), target, wide, accept::exact{}), greedy);
     tally.keeps("eagle", speculate(layer, target, three, accept::rejection_sampling{}), sampled);
-    tally.keeps("eagle tree", speculate(draft::eagle_tree(layer), target, three, accept::exact{}), greedy);
-    const draft::merged both{draft::lookup_tree(), draft::eagle_tree(layer)};
+    tally.keeps("eagle tree", speculate(draft::eagle(layer, draft::dynamic_tree{}), target, three, accept::exact{}),
+                greedy);
+    const draft::merged both{draft::prompt_lookup(1, 8, draft::trie_limits{}),
+                             draft::eagle(layer, draft::dynamic_tree{})};
     tally.keeps("merged", speculate(both, target, wide, accept::exact{}), greedy);
     tally.report(what, 3000);
 }
@@ -82,11 +83,11 @@ BOOST_AUTO_TEST_CASE(policies_that_learn_shapes_keep_them) {
     const auto target = testing::failing_passes<with_states>(1), trees = testing::failing_passes<with_states>(2);
     testing::fault_tally tally;
     const policy::cost_aware<draft_shape::tree> learning;
-    tally.keeps("cost_aware<tree>", speculate(draft::model_tree(trees), target, learning, accept::exact{}),
+    tally.keeps("cost_aware<tree>", speculate(draft::draft_model(trees), target, learning, accept::exact{}),
                 fault_choice(0));
     const policy::cost_aware<draft_shape::chain, draft_shape::tree> hybrid(
         {.verify_seconds = std::vector<double>(33, 2e-3)});
-    const draft::fallback both(draft::prompt_lookup(3), draft::model_tree(trees));
+    const draft::fallback both(draft::prompt_lookup(3), draft::draft_model(trees));
     tally.keeps("cost_aware<chain, tree>", speculate(both, target, hybrid, accept::exact{}), fault_choice(0));
     tally.report("trees that are learned", 600);
 }

@@ -98,7 +98,7 @@ struct says_plain : accept::block {
 };
 
 /// Proposes what it was told to when it saw the first prefix.
-struct stale : draft::prompt_lookup {
+struct stale : draft::prompt_lookup<> {
     using state_type = std::vector<token>;
     stale() : prompt_lookup(1, 2) {}
     state_type make_state() const { return {}; }

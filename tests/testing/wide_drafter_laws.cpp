@@ -3,7 +3,6 @@
 #include "augur/testing/wide_drafter_laws.hpp"
 
 #include <augur/draft/draft_model.hpp>
-#include <augur/draft/model_tree.hpp>
 #include <augur/draft/no_draft.hpp>
 #include <augur/draft/prompt_lookup.hpp>
 #include <augur/testing/drafter_laws.hpp>
@@ -118,8 +117,8 @@ BOOST_AUTO_TEST_CASE(the_librarys_drafters_are_right_far_out) {
         keeps(model_of(vocabulary, draft::sampled{}), few);
         keeps(model_of(vocabulary, draft::argmax{}), few);
         keeps(model_of(vocabulary, draft::shared_noise{}), few);
-        keeps(draft::model_tree(testing::hashed_model(vocabulary, 2), draft::sampled{}), few);
-        keeps(draft::model_tree(testing::hashed_model(vocabulary, 2), draft::argmax{}), few);
+        keeps(draft::draft_model(testing::hashed_model(vocabulary, 2), draft::sampled{}), few);
+        keeps(draft::draft_model(testing::hashed_model(vocabulary, 2), draft::argmax{}), few);
     }
     keeps(draft::prompt_lookup(1, 3), std::size_t{3});
     keeps(draft::prompt_lookup(2, 2), std::size_t{140'000});

@@ -144,6 +144,7 @@ struct changed {
     static constexpr bool shows_rows = augur::shows_rows<Inner>;
     static constexpr bool shows_matches = augur::shows_matches<Inner>;
     static constexpr bool branches = augur::branches<Inner>;
+    static constexpr bool fills_trees = augur::fills_trees<Inner>;
     Inner inner;
     Change change;
 

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "augur/draft/head_tree.hpp"
 #include "augur/draft/heads.hpp"
 #include "augur/train/learner.hpp"
 #include "train/gradients.hpp"

@@ -9,7 +9,6 @@
 #include "augur/accept/coupled.hpp"
 #include "augur/accept/exact.hpp"
 #include "augur/accept/rejection_sampling.hpp"
-#include "augur/draft/head_tree.hpp"
 #include "augur/draft/heads.hpp"
 #include "augur/policy/fixed_length.hpp"
 #include "augur/policy/tree_static.hpp"
@@ -84,7 +83,7 @@ BOOST_AUTO_TEST_CASE(the_seeded_and_the_greedy_text_are_kept_with_heads_that_cha
 BOOST_AUTO_TEST_CASE(heads_that_draft_trees_learn_too) {
     const testing::full_mock target(testing::hashed_model(3, 5));
     const auto trees = [&](const heads_type& heads) {
-        return speculate(draft::head_tree(heads), target, policy::tree_static{topology{-1, -1, 0}},
+        return speculate(draft::heads(heads, draft::argmax{}), target, policy::tree_static{topology{-1, -1, 0}},
                          accept::rejection_sampling{});
     };
     const auto chosen = few_tokens();
@@ -171,8 +170,8 @@ BOOST_AUTO_TEST_CASE(a_tree_shows_where_its_walk_stopped) {
     constexpr std::size_t size = 5;
     const testing::full_mock target(testing::hashed_model(size, 5));
     const heads_type heads = new_heads(size, false);
-    const auto scheme =
-        speculate(draft::head_tree(heads), target, policy::tree_static{topology{-1, -1, 0}}, accept::exact{});
+    const auto scheme = speculate(draft::heads(heads, draft::argmax{}), target,
+                                  policy::tree_static{topology{-1, -1, 0}}, accept::exact{});
     std::vector<std::size_t> stopped(3), ended(3);  // after so many accepted: above nodes that were rejected, at a leaf
     for (token first = 0; first < 5; ++first) {
         decode::session s(scheme, std::vector<token>{2, first, 1}, transform::settings{.temperature = {0}},

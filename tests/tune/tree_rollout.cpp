@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <augur/accept/coupled.hpp>
 #include <augur/accept/exact.hpp>
-#include <augur/draft/eagle_tree.hpp>
-#include <augur/draft/head_tree.hpp>
-#include <augur/draft/model_tree.hpp>
+#include <augur/draft/draft_model.hpp>
+#include <augur/draft/eagle.hpp>
+#include <augur/draft/heads.hpp>
 #include <augur/testing/refined_models.hpp>
 #include <boost/test/unit_test.hpp>
 #include <limits>
@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE(a_joint_rollout_scores_each_augmentation_as_by_itself) {
     const testing::full_mock target(testing::hashed_model(5, 1));
     for (const bool sees_tokens : {false, true}) {
         const testing::heads_mock heads{testing::hashed_model(5, 2), sees_tokens};
-        const draft::head_tree drafter(heads);
+        const draft::heads drafter(heads, draft::argmax{});
         const auto same = [&](const auto& criterion, float temperature, std::vector<tree::path> nodes) {
             const decode::options chosen = testing::up_to(25, temperature);
             const auto trees = tree::augment(nodes, 3);
@@ -90,9 +90,9 @@ BOOST_AUTO_TEST_CASE(it_scores_layers_models_and_draws_likewise) {
     const testing::fused_tree_mock layer(testing::hashed_model(5, 2), 5);
     const testing::tree_mock model(testing::hashed_model(5, 2));
     for (const float temperature : {0.0f, 1.0f}) {
-        same(draft::head_tree(heads), temperature);
-        same(draft::eagle_tree(layer), temperature);
-        same(draft::model_tree(model, draft::shared_noise{}), temperature);
+        same(draft::heads(heads, draft::argmax{}), temperature);
+        same(draft::eagle(layer, draft::dynamic_tree{}), temperature);
+        same(draft::draft_model(model, draft::shared_noise{}), temperature);
     }
 }
 
@@ -101,7 +101,7 @@ BOOST_AUTO_TEST_CASE(rounds_in_which_the_drafter_had_no_room_for_all_of_the_tree
     const auto trees = tree::augment({{0}, {1}, {0, 0}}, 2);
     const auto rolled_out = [&](std::size_t context, std::size_t tokens) {
         const testing::function_model model = testing::hashed_model(5, 2, 1, context);
-        return tune::joint_rollout(draft::model_tree(model, draft::argmax{}), target, accept::exact{}, trees,
+        return tune::joint_rollout(draft::draft_model(model, draft::argmax{}), target, accept::exact{}, trees,
                                    std::span(prompts).first(1), testing::up_to(tokens, 0));
     };
     // After four tokens a context of 12 holds what is above a node of depth two until nine are there.
@@ -125,7 +125,7 @@ BOOST_AUTO_TEST_CASE(a_row_that_nothing_can_be_drawn_from_leaves_no_trace_on_the
     const decode::options chosen = testing::up_to(20, 0);
     const auto trees = tree::augment({{0}, {0, 0}}, 3);
     const auto rolled_out = [&](const auto& texts) {
-        return tune::joint_rollout(draft::head_tree(heads), target, accept::exact{}, trees, texts, chosen);
+        return tune::joint_rollout(draft::heads(heads, draft::argmax{}), target, accept::exact{}, trees, texts, chosen);
     };
     const std::vector<std::vector<token>> texts = {{2, 0}, {1, 2, 0}, {0, 1}, {1, 2}};
     tree::tally apart;
@@ -141,9 +141,9 @@ BOOST_AUTO_TEST_CASE(a_row_that_nothing_can_be_drawn_from_leaves_no_trace_on_the
     BOOST_TEST(together.committed == left);
     BOOST_TEST(together.gained == apart.gained, boost::test_tools::per_element());
     // By itself a rollout counts the same.
-    const auto own =
-        tune::own_rollout(speculate(draft::head_tree(heads), target, policy::tree_static(trees.joint), accept::exact{}),
-                          trees.joint.depth(), texts, chosen);
+    const auto own = tune::own_rollout(
+        speculate(draft::heads(heads, draft::argmax{}), target, policy::tree_static(trees.joint), accept::exact{}),
+        trees.joint.depth(), texts, chosen);
     BOOST_TEST(own.committed == left);
 }
 
@@ -152,7 +152,7 @@ BOOST_AUTO_TEST_CASE(a_row_that_nothing_can_be_drawn_from_leaves_no_trace_on_the
 BOOST_AUTO_TEST_CASE(nothing_is_gained_past_the_end_of_a_text) {
     const testing::full_mock target(testing::hashed_model(5, 1));
     const testing::tree_mock model(testing::hashed_model(5, 1));
-    const draft::model_tree drafter(model, draft::argmax{});
+    const draft::draft_model drafter(model, draft::argmax{});
     const std::vector<tree::path> nodes = {{0}};
     const auto trees = tree::augment(nodes, 4);
     decode::options chosen = testing::up_to(100, 0);
@@ -184,14 +184,14 @@ BOOST_AUTO_TEST_CASE(rounds_without_a_draft_say_nothing_about_a_tree) {
 BOOST_AUTO_TEST_CASE(a_rollout_of_ones_own_counts_what_was_committed) {
     const testing::full_mock target(testing::hashed_model(5, 1));
     const testing::heads_mock heads{testing::hashed_model(5, 2)};
-    const auto scheme =
-        speculate(draft::head_tree(heads), target, policy::tree_static(topology{-1, -1, 0}), accept::exact{});
+    const auto scheme = speculate(draft::heads(heads, draft::argmax{}), target,
+                                  policy::tree_static(topology{-1, -1, 0}), accept::exact{});
     const auto rollout = tune::own_rollout(scheme, 2, prompts, testing::up_to(25, 0));
     BOOST_TEST(rollout.tokens == 75u);
     BOOST_TEST(rollout.seconds > 0);
     BOOST_TEST(rollout.tokens_per_second() > 0);
     BOOST_TEST(rollout.accepted_length() >= 1);
-    const auto joint = tune::joint_rollout(draft::head_tree(heads), target, accept::exact{},
+    const auto joint = tune::joint_rollout(draft::heads(heads, draft::argmax{}), target, accept::exact{},
                                            tree::augment({{0}, {1}, {0, 0}}, 2), prompts, testing::up_to(25, 0));
     BOOST_TEST(rollout.rounds == joint.rounds);
     BOOST_TEST(rollout.committed == joint.committed);

@@ -178,7 +178,7 @@ class picked_path {
 /// the greatest of so many independent ones, and judges it by `block` as if that had been its draft. Effect: none, the
 /// joint distribution of the text is the target's exactly, for siblings that are drawn with replacement: the K
 /// independent paths of the paper, or any tree of such siblings whose shape does not depend on the tokens drawn (which
-/// the drafter sees to, as model_tree does). Siblings of several rows are refused when they are met, but for
+/// the drafter sees to, as draft_model does). Siblings of several rows are refused when they are met, but for
 /// temperature 0, where it is `exact` on any tree. On a chain it is `block`.
 /// Randomness: at most one coin per token of the path, one draw per round. Cost: the rows of one path are transformed;
 /// for each of its tokens a row of doubles, a sort of the draft's row and a product over the tree's nodes. Allocates

@@ -127,7 +127,7 @@ std::vector<committed_token> prepare(const Scheme&, Session& s, const ChainPropo
     std::vector<committed_token> block = block_of(proposed, decided, std::move(last));
     s.counts.stages.back().reserve(proposed.size());
     make_room(s, block, [&] {
-        if constexpr (branches<typename Scheme::drafter_type>) {
+        if constexpr (drafts_trees<typename Scheme::drafter_type, typename Scheme::policy_type>) {
             const std::size_t accepted = std::min(decided.accepted, block.size());
             if (!proposed.is_chain()) s.target.keep(std::span(decided.path).first(accepted));
         }

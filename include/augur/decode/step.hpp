@@ -154,6 +154,7 @@ template <class Scheme, Chooser C, class Context, class... Watchers>
 class step_judge {
     using drafter_type = typename Scheme::drafter_type;
     using proposal_type = typename session<Scheme, C>::proposal_type;
+    static constexpr bool trees = drafts_trees<drafter_type, typename Scheme::policy_type>;
 
  public:
     step_judge(const Scheme& scheme, session<Scheme, C>& s, const step_options& chosen, const Context& context,
@@ -162,9 +163,8 @@ class step_judge {
 
     void operator()(const model::pass_rows<typename Scheme::target_type>& rows) {
         auto& record = s_.last;
-        accept::walk(scheme_.criterion(),
-                     rounds::as_judged<drafter_type, typename Scheme::criterion_type>(record.proposed), rows,
-                     s_.transform, s_.committed, s_.chooser, s_.seen.round, s_.target_rows, record.decided);
+        accept::walk(scheme_.criterion(), rounds::as_judged<trees, typename Scheme::criterion_type>(record.proposed),
+                     rows, s_.transform, s_.committed, s_.chooser, s_.seen.round, s_.target_rows, record.decided);
         record.seconds.accept = watch_.lap();
         finish(rows);
     }
@@ -173,7 +173,7 @@ class step_judge {
     bool takes(const proposal_type&) const
         requires(rounds::has_device_verifier<Scheme, C> && !drafts_in_target<drafter_type>) {
         constexpr bool leaves_states = !ReadsStates<drafter_type> || PrefillsStates<typename Scheme::target_type>;
-        return s_.device_verifier && (!branches<drafter_type> || (leaves_states && s_.device_verifier.takes_trees()));
+        return s_.device_verifier && (!trees || (leaves_states && s_.device_verifier.takes_trees()));
     }
     void judge_there(const proposal_type& proposed) {
         rounds::verify_on_device(s_.device_verifier, s_.target, s_.committed, proposed, s_.seen.round, s_.last.decided);
@@ -211,8 +211,8 @@ flow::task run_round(const Scheme& scheme, session<Scheme, C>& s, const step_opt
                            &s.frames(), draft::lent<drafter_type>(s.target));
     context.be_timed(chosen.timed);
     step_judge<Scheme, C, decltype(context), Watchers...> judge(scheme, s, chosen, context, watch, watchers...);
-    co_await rounds::judged_round(scheme.drafter(), s.drafter_state, context, s.target, s.last.proposed, watch,
-                                  s.last.seconds, judge);
+    co_await rounds::judged_round<drafts_trees<drafter_type, typename Scheme::policy_type>>(
+        scheme.drafter(), s.drafter_state, context, s.target, s.last.proposed, watch, s.last.seconds, judge);
 }
 
 /// A round that is open: it waits for work that somebody does, and goes on. While it is open the session is its own.

@@ -36,6 +36,9 @@ struct name_shows_matches {
 struct name_branches {
     int branches;
 };
+struct name_fills_trees {
+    int fills_trees;
+};
 struct name_drafts_in_target {
     int drafts_in_target;
 };
@@ -120,6 +123,13 @@ concept HasMemberBranches = CanBeDerivedFrom<T> && !requires {
 }
 &&!requires {
     typename just<T>::branches;
+};
+template <class T>
+concept HasMemberFillsTrees = CanBeDerivedFrom<T> && !requires {
+    &with_name<T, name_fills_trees>::fills_trees;
+}
+&&!requires {
+    typename just<T>::fills_trees;
 };
 template <class T>
 concept HasMemberDraftsInTarget = CanBeDerivedFrom<T> && !requires {

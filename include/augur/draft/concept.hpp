@@ -5,6 +5,7 @@
 #include <coroutine>
 #include <cstddef>
 #include <span>
+#include <type_traits>
 
 #include "augur/accept/concept.hpp"
 #include "augur/detail/optional_member.hpp"
@@ -39,7 +40,8 @@ concept ProposesAtOnce = requires(const D& drafter, typename D::state_type& stat
 };
 
 /// The same as a coroutine, `flow::task propose(state, context, out) const`: it stops wherever it co_awaits a model's
-/// rows (model::cached_sequence::ask), so that a batch can run its passes together with other rounds'.
+/// rows (model::cached_sequence::ask), so that a batch can run its passes together with other rounds'. One that fills
+/// trees may do the one for chains and the other for trees, by the type of the context.
 template <class D>
 concept ProposesInSteps = requires(const D& drafter, typename D::state_type& state, detail::any_draft_context& context,
                                    proposal<typename D::draft_distribution_type>& out) {
@@ -98,8 +100,10 @@ concept ReportsStages = requires(const D& drafter, const typename D::state_type&
 ///         drawing from it, which policies on the draft's entropy or confidence need;
 ///         `static constexpr bool shows_matches = true` when it tells context.matched(length) before each proposal that
 ///         rests on a match.
-///         `static constexpr bool branches = true` when its proposals can be trees, which criteria of whole chains
-///         refuse; `static constexpr bool grows = true` when it grows them by value where a plan says so.
+///         `static constexpr bool fills_trees = true` when it fills the tree that a plan names, and drafts a chain
+///         where it names none; `static constexpr bool grows = true` when it grows one by value where a plan says so;
+///         `static constexpr bool branches = true` when its proposals can be trees whatever the plan. What it drafts
+///         under a policy follows (drafts_trees): criteria of whole chains refuse trees.
 ///         `static constexpr bool drafts_in_target = true` when it drafts in the target's own sequence
 ///         (DraftsInTarget). A member of one of these names that is written otherwise does not compile.
 /// Laws:   never a path of more tokens than are wanted, and none is no error; after propose the prefix is as before;
@@ -136,6 +140,9 @@ struct optional_members_of_drafter {
         !HasMemberBranches<D> || requires { flag<static_cast<bool>(D::branches)>::value; },
         "augur: this drafter has a member branches that is no static constexpr bool");
     static_assert(
+        !HasMemberFillsTrees<D> || requires { flag<static_cast<bool>(D::fills_trees)>::value; },
+        "augur: this drafter has a member fills_trees that is no static constexpr bool");
+    static_assert(
         !HasMemberShowsMatches<D> || requires { flag<static_cast<bool>(D::shows_matches)>::value; },
         "augur: this drafter has a member shows_matches that is no static constexpr bool");
     static_assert(
@@ -167,11 +174,11 @@ template <Drafter D>
 auto proposing(const D& drafter, typename D::state_type& state, auto& context,
                proposal<typename D::draft_distribution_type>& out) {
     out.clear();
-    if constexpr (ProposesInSteps<D>) {
-        return drafter.propose(state, context, out);
-    } else {
+    if constexpr (std::is_void_v<decltype(drafter.propose(state, context, out))>) {
         drafter.propose(state, context, out);
         return std::suspend_never();
+    } else {
+        return drafter.propose(state, context, out);
     }
 }
 
@@ -179,7 +186,7 @@ auto proposing(const D& drafter, typename D::state_type& state, auto& context,
 template <Drafter D>
 void propose(const D& drafter, typename D::state_type& state, auto& context,
              proposal<typename D::draft_distribution_type>& out) {
-    if constexpr (ProposesInSteps<D>) {
+    if constexpr (std::same_as<decltype(proposing(drafter, state, context, out)), flow::task>) {
         flow::runner(proposing(drafter, state, context, out)).finish();
     } else {
         proposing(drafter, state, context, out);
@@ -230,10 +237,16 @@ void on_commit(const D& drafter, typename D::state_type& state, const prefix& co
 
 }  // namespace draft
 
-/// A drafter whose proposals can be trees.
+/// A drafter whose proposals can be trees whatever the plan.
 template <class D>
 inline constexpr bool branches = requires {
     requires static_cast<bool>(D::branches);
+};
+
+/// A drafter that fills the tree that a plan names, and drafts a chain where it names none.
+template <class D>
+inline constexpr bool fills_trees = requires {
+    requires static_cast<bool>(D::fills_trees);
 };
 
 /// A drafter that can grow trees by value (growth_budget).
@@ -241,6 +254,12 @@ template <class D>
 inline constexpr bool grows = requires {
     requires static_cast<bool>(D::grows);
 };
+
+/// Whether a drafter's proposals can be trees under the plans of a policy. Where not, what verifies them compiles for
+/// chains alone.
+template <class D, SpeculationPolicy Policy>
+inline constexpr bool drafts_trees = branches<D> || (fills_trees<D> && shape_of<Policy> == draft_shape::tree) ||
+                                     (grows<D> && shape_of<Policy> == draft_shape::grown_tree);
 
 /// A drafter that drafts in the target's own sequence (self-speculation): it runs the target's first layers, whose
 /// positions wait there for the others, and is given that sequence by context.target().

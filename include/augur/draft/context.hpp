@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <type_traits>
 
 #include "augur/flow/frames.hpp"
 #include "augur/measure/entropy.hpp"
@@ -32,6 +33,8 @@ struct no_target {};
 template <SpeculationPolicy Policy, Chooser C, class Target = no_target>
 class context {
  public:
+    using policy_type = Policy;
+
     /// `budget`: the most tokens that could still be committed before the last one of the round. `shown`: the signals
     /// that the drafter will show. `frames`: for drafters that are coroutines; its own where there are none.
     /// `target`: for drafters that draft in it.
@@ -51,9 +54,11 @@ class context {
         check_plan();
     }
 
-    /// For drafters that are made of several: what follows is number `source`'s draft, from the start.
-    void begin(std::size_t source, signals shown) {
+    /// For drafters that are made of several: what follows is number `source`'s draft, from the start. `chain`: it is
+    /// one, even where the policy plans a tree.
+    void begin(std::size_t source, signals shown, bool chain = false) {
         ++turn_;
+        is_chain_ = chain;
         observation start = start_;
         start.source = source;
         query_.begin(policy_, start, budget_, shown);
@@ -78,7 +83,7 @@ class context {
     std::span<const std::int32_t> plan() {
         const topology* const whole = query_.plan(policy_).tree;
         check_plan();
-        if (whole == nullptr) return {};
+        if (whole == nullptr || is_chain_) return {};
         if (whole->depth() <= budget_) return whole->parents();
         if (cut_.depth() != budget_ || cut_from_ != whole) cut_ = whole->within(budget_);
         cut_from_ = whole;
@@ -119,7 +124,7 @@ class context {
 
     /// Whether the plan asks for a tree that grows by value, as far as can be told so far.
     bool wants_growth() const {
-        return shape_of<Policy> == draft_shape::grown_tree &&
+        return shape_of<Policy> == draft_shape::grown_tree && !is_chain_ &&
                (query_.planned().grow != nullptr || !query_.is_answered());
     }
 
@@ -212,7 +217,16 @@ class context {
     topology cut_;           ///< of the plan, where it is too deep
     const topology* cut_from_ = nullptr;
     std::size_t turn_ = 0;  ///< drafters that have begun, where there are several
+    bool is_chain_ = false;
     policy::plan_query<Policy> query_;
 };
+
+/// The policy of a context: `policy_of<decltype(context)>`.
+template <class Context>
+using policy_of = typename std::remove_cvref_t<Context>::policy_type;
+
+/// Whether the policy of a context plans trees, and not lengths: `plans_trees<decltype(context)>`.
+template <class Context>
+inline constexpr bool plans_trees = shape_of<policy_of<Context>> == draft_shape::tree;
 
 }  // namespace augur::draft

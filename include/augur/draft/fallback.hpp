@@ -21,8 +21,8 @@ namespace augur::draft {
 /// Asks its drafters in order; the first proposal that is not empty is the round's. The policy sees which one is asking
 /// (observation::source) and decides for it; where it wants none of its tokens, the next is asked. Which matches are
 /// good enough is the drafters' own affair: prompt_lookup(2) is silent on a match of one token.
-/// The draft distribution is the drafters'. Where some draw from rows, those of point masses are given rows that hold
-/// one token; a token that the transform bans ends their draft.
+/// The draft distribution is the drafters'. Where some draw from rows, those of point masses draft chains, whatever the
+/// plan, which are given rows that hold one token; a token that the transform bans ends their draft.
 /// Name what you would name as a drafter (draft/named.hpp): models, layers and heads draft in the way that the
 /// criterion asks for. Effect on the distribution: none. Randomness: its drafters'. Cost: theirs, of those that were
 /// asked; all of them follow what is committed. A row for a point mass costs O(vocabulary).
@@ -53,6 +53,7 @@ class fallback<D...> : public several<D...> {
         std::vector<float> row{};
     };
     static constexpr bool branches = (augur::branches<D> || ...);
+    static constexpr bool fills_trees = (augur::fills_trees<D> || ...);
     static constexpr bool grows = (augur::grows<D> || ...);
     static_assert(!drawn ||
                       !((augur::branches<D> && std::same_as<typename D::draft_distribution_type, point_mass>) || ...),
@@ -75,8 +76,9 @@ class fallback<D...> : public several<D...> {
     template <std::size_t I>
     flow::task ask_from(state_type& state, auto& context, proposal<draft_distribution_type>& proposed) const {
         using asked = std::tuple_element_t<I, std::tuple<D...>>;
-        context.begin(I, shown_by<asked>);
-        if constexpr (std::same_as<typename asked::draft_distribution_type, draft_distribution_type>) {
+        constexpr bool as_it_is = std::same_as<typename asked::draft_distribution_type, draft_distribution_type>;
+        context.begin(I, shown_by<asked>, !as_it_is);
+        if constexpr (as_it_is) {
             co_await draft::proposing(std::get<I>(this->drafters()), std::get<I>(state.drafters), context, proposed);
         } else {
             co_await draft::proposing(std::get<I>(this->drafters()), std::get<I>(state.drafters), context,

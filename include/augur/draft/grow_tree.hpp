@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <ostream>
@@ -19,6 +20,7 @@
 #include "augur/types/proposal.hpp"
 #include "augur/types/scores.hpp"
 #include "augur/types/token.hpp"
+#include "augur/types/token_selector.hpp"
 #include "augur/types/topology.hpp"
 
 namespace augur::draft {
@@ -26,9 +28,11 @@ namespace augur::draft {
 /// How far a tree grows that rows decide (EAGLE-2). Of each depth the `top_k` nodes of the largest value get `top_k`
 /// children each; the value of a node is the product of the probabilities that the drafter gives the tokens on its
 /// path. Of all nodes made so, the `nodes` with the largest values are drafted; of equals the shallower, then the
-/// earlier. A plan with a growth_budget has these as limits, and
-/// probabilities that it believes.
+/// earlier. A plan with a growth_budget has these as limits, and probabilities that it believes.
+/// As the token selector of a drafter: argmax, and where no plan names a tree one that grows, also under a length.
 struct dynamic_tree {
+    using draft_distribution_type = point_mass;
+
     std::size_t depth = 5;
     std::size_t top_k = 4;
     std::size_t nodes = 12;
@@ -39,11 +43,29 @@ struct dynamic_tree {
                             "; each has to be at least 1");
     }
 
+    token pick(const auto& row, auto& draws) const { return argmax{}.pick(row, draws); }
+
     friend bool operator==(const dynamic_tree&, const dynamic_tree&) = default;
     friend std::ostream& operator<<(std::ostream& out, const dynamic_tree& t) {
         return out << "dynamic_tree{.depth=" << t.depth << ", .top_k=" << t.top_k << ", .nodes=" << t.nodes << '}';
     }
 };
+
+/// Token selectors of drafters that can grow trees: nodes are the largest logits.
+template <class TokenSelector>
+inline constexpr bool grows_always = std::same_as<TokenSelector, dynamic_tree>;
+template <class TokenSelector>
+inline constexpr bool picks_largest = grows_always<TokenSelector> || std::same_as<TokenSelector, argmax>;
+
+/// The limits of such a tree: the token selector's own, or the usual ones.
+template <class TokenSelector>
+dynamic_tree limits_of(const TokenSelector& token_selector) {
+    if constexpr (grows_always<TokenSelector>) {
+        return token_selector;
+    } else {
+        return {};
+    }
+}
 
 /// None of a tree, nor the prefix before it.
 inline constexpr std::int32_t no_node = after_prefix - 1;
@@ -168,12 +190,6 @@ struct tree_work {
     }
 };
 
-/// Whether the policy of a context plans trees, and not lengths.
-template <SpeculationPolicy Policy, Chooser C>
-constexpr bool plans_trees(const context<Policy, C>&) {
-    return shape_of<Policy> == draft_shape::tree;
-}
-
 /// The child of `parent` that is this token; where there is none it is added, and no_node where there are `most` nodes
 /// already.
 inline std::int32_t trie_node(proposal<point_mass>& proposed, std::int32_t parent, token t, std::size_t most) {
@@ -239,7 +255,7 @@ flow::task fill_plan(const Source& source, State& state, auto& context, proposal
         }
     };
     work.begin();
-    if (plans_trees(context) && context.rows_ahead() > 0) co_await look_ahead(source, state, context, work);
+    if (plans_trees<decltype(context)> && context.rows_ahead() > 0) co_await look_ahead(source, state, context, work);
     work.level.assign(1, after_prefix);
     while (wanted && !work.level.empty()) {
         const std::size_t first = proposed.size();
@@ -261,16 +277,35 @@ flow::task fill_plan(const Source& source, State& state, auto& context, proposal
     }
 }
 
-/// The same with the tokens of the largest logits.
-template <class Source, class State>
-flow::task fill_ranked(const Source& source, State& state, auto& context, proposal<point_mass>& proposed,
-                       tree_work& work) {
+/// A child that is certain: with a row that holds its token alone, where rows are kept.
+template <class DraftDistribution>
+void add_certain(proposal<DraftDistribution>& proposed, token picked, std::int32_t node, std::size_t vocabulary) {
+    if constexpr (!std::same_as<DraftDistribution, point_mass>) proposed.next_row().become_point(picked, vocabulary);
+    add_next(proposed, picked, node);
+}
+
+/// The same with children that are picked from the row after their parent as a token selector says: the largest logits
+/// (argmax, and every token selector at temperature 0); draws without replacement (sampled), or with it
+/// (sampled_with_replacement); the first arrivals of the noise that belongs to the position (shared_noise). Where
+/// nothing can be drawn with replacement, though the shape is planned, which no row may change, token 0 is drafted, as
+/// a row with that token alone. `spare` is storage of rows.
+template <class TokenSelector, class Source, class State, class DraftDistribution>
+flow::task fill_picked(const TokenSelector& token_selector, const Source& source, State& state, auto& context,
+                       proposal<DraftDistribution>& proposed, tree_work& work, distribution& spare) {
+    const bool ranked = picks_largest<TokenSelector> || context.transform().greedy();
     const auto draw = [&](logit_row row, std::int32_t node, std::size_t sibling, std::size_t count) {
-        const token picked = work.ranked_child(row, context, sibling, count);
-        if (picked != no_token) proposed.push(picked, node);
-        return picked != no_token;
+        token picked = 0;
+        if (ranked) {
+            picked = work.ranked_child(row, context, sibling, count);
+            if (picked == no_token) return false;
+        } else {
+            if (draw_next(token_selector, row, context, proposed, spare, node, sibling) != no_token) return true;
+            if (!with_replacement<TokenSelector> || !plans_trees<decltype(context)>) return false;
+        }
+        add_certain(proposed, picked, node, row.size());
+        return true;
     };
-    co_await fill_plan(source, state, context, proposed, work, draw, true);
+    co_await fill_plan(source, state, context, proposed, work, draw, ranked);
 }
 
 /// Grows the tree that the rows suggest, as dynamic_tree says, in as many depths as the policy wants: it is shown the

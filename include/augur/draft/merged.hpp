@@ -84,7 +84,7 @@ class merged<A, B> : public several<A, B> {
 
  private:
     std::size_t budget(auto& context) const {
-        if (!plans_trees(context)) return nodes_;
+        if (!plans_trees<decltype(context)>) return nodes_;
         const std::size_t planned = context.plan().size();
         return std::min(nodes_, std::max(planned, context.wanted()));
     }

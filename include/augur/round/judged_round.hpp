@@ -27,19 +27,20 @@ concept JudgesThere = requires(J& judge, const Proposal& proposed) {
     judge.finish_there();
 };
 
-/// Drafts into `proposed`, asks `target` for the row after the context's prefix and after each drafted token, and calls
-/// judge(rows). Rows are as in ask_chain and ask_tree; they live until judge returns. `seconds` becomes what drafting
-/// and verifying took, by `watch`. A tree that has more nodes than the target has room for loses its last ones. Throws
-/// what drafter, target and judge throw; the target's sequence then has what it had, or more that the next pass takes
-/// back. Cost beside theirs: one frame, which lies where the context's are.
-template <Drafter D, Model M>
+/// Drafts into `proposed` (`Trees`: what may be a tree, see drafts_trees), asks `target` for the row after the
+/// context's prefix and after each drafted token, and calls judge(rows). Rows are as in ask_chain and ask_tree; they
+/// live until judge returns. `seconds` becomes what drafting and verifying took, by `watch`. A tree that has more nodes
+/// than the target has room for loses its last ones. Throws what drafter, target and judge throw; the target's sequence
+/// then has what it had, or more that the next pass takes back. Cost beside theirs: one frame, which lies where the
+/// context's are.
+template <bool Trees, Drafter D, Model M>
 flow::task judged_round(const D& drafter, typename D::state_type& state, auto& context,
                         model::cached_sequence<M>& target, proposal<typename D::draft_distribution_type>& proposed,
                         augur::detail::stopwatch& watch, time_spent& seconds, auto& judge) {
     co_await draft::proposing(drafter, state, context, proposed);
     seconds = time_spent{.draft = watch.lap() - context.verifying_seconds(), .verify = context.verifying_seconds()};
     prefix& before = context.prefix();
-    if constexpr (!branches<D>) {
+    if constexpr (!Trees) {
         require_chain(proposed);
     } else {
         proposed.shorten(target.model().context_length() - before.size());
@@ -53,10 +54,10 @@ flow::task judged_round(const D& drafter, typename D::state_type& state, auto& c
         }
     }
     model::pass_rows<M> rows;
-    if (!branches<D> || proposed.is_chain()) {
+    if (!Trees || proposed.is_chain()) {
         if constexpr (drafts_in_target<D>) co_await join_chain(target, before, proposed);
         rows = co_await ask_chain(target, before, proposed);
-    } else if constexpr (branches<D>) {
+    } else if constexpr (Trees) {
         rows = co_await target.ask_tree(before.tokens(), proposed.tokens(), proposed.parents());
     }
     seconds.verify += watch.lap();
@@ -65,9 +66,9 @@ flow::task judged_round(const D& drafter, typename D::state_type& state, auto& c
 
 /// The proposal as `Criterion` judges it fastest: as a type without branches, where the drafter makes none and the
 /// criterion judges token by token.
-template <Drafter D, class Criterion>
-decltype(auto) as_judged(const proposal<typename D::draft_distribution_type>& proposed) {
-    if constexpr (!branches<D> && JudgesEach<Criterion, typename D::draft_distribution_type>) {
+template <bool Trees, class Criterion, class DraftDistribution>
+decltype(auto) as_judged(const proposal<DraftDistribution>& proposed) {
+    if constexpr (!Trees && JudgesEach<Criterion, DraftDistribution>) {
         return unbranched(proposed);
     } else {
         return (proposed);

@@ -19,17 +19,18 @@ struct fit_together {
         "augur::speculate: this policy looks at how long the draft's matches are, but this drafter matches nothing; "
         "use draft::prompt_lookup, or another policy");
     static_assert(
-        !branches<D> || !ReturnsVerdict<Criterion, typename D::draft_distribution_type> ||
+        !drafts_trees<D, Policy> || !ReturnsVerdict<Criterion, typename D::draft_distribution_type> ||
             JudgesTrees<Criterion, typename D::draft_distribution_type>,
-        "augur::speculate: this drafter branches (its proposals are trees), but this criterion judges whole "
-        "chains (judge_block); use one that judges token by token, as accept::rejection_sampling, or whole trees, "
-        "as accept::traversal");
-    static_assert(shape_of<Policy> != draft_shape::tree || branches<D>,
+        "augur::speculate: this drafter branches under this policy (its proposals are trees), but this criterion "
+        "judges whole chains (judge_block); use one that judges token by token, as accept::rejection_sampling, or "
+        "whole trees, as accept::traversal; or a policy of lengths");
+    static_assert(shape_of<Policy> != draft_shape::tree || drafts_trees<D, Policy>,
                   "augur::speculate: this policy plans trees, but this drafter proposes chains alone; use a drafter "
-                  "that branches (draft::model_tree, draft::eagle_tree, draft::head_tree), or a policy of lengths");
+                  "that fills trees (draft::draft_model, draft::eagle, draft::heads, draft::prompt_lookup), or a "
+                  "policy of lengths");
     static_assert(shape_of<Policy> != draft_shape::grown_tree || grows<D>,
                   "augur::speculate: this policy plans trees that grow by value, but this drafter grows none; use "
-                  "draft::model_tree with draft::argmax, draft::eagle_tree, or another policy");
+                  "draft::draft_model or draft::eagle by draft::argmax, or another policy");
     static_assert(optional_members_of_drafter<D>::fit && optional_members_of_policy<Policy>::fit &&
                   optional_members_of_criterion<Criterion>::fit);
     static constexpr bool done = true;

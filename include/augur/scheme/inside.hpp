@@ -116,17 +116,16 @@ struct siblings_judged_by_their_row {
     static constexpr accept::rejection_sampling by_row{};
 };
 
-/// How a link judges what `D` drafts: by its criterion, or where tokens are drawn from rows that are stated and it
-/// judges them one by one, by these rows.
-template <class Criterion, Drafter D>
+/// How a link judges drafts, `Trees` or chains: by its criterion, or where tokens are drawn from rows that are stated
+/// and it judges them one by one, by these rows.
+template <class Criterion, class DraftDistribution, bool Trees>
 struct judge_of : std::type_identity<Criterion> {};
-template <class Criterion, Drafter D>
-requires(JudgesEach<Criterion, typename D::draft_distribution_type> &&
+template <class Criterion, class DraftDistribution, bool Trees>
+requires(JudgesEach<Criterion, DraftDistribution> &&
          !DeterministicDistribution<typename augur::detail::draft_distribution_inside<Criterion>::type> &&
-         !LeavesNothingOpen<Criterion>) struct judge_of<Criterion, D> {
-    using draft_distribution = typename D::draft_distribution_type;
-    using type = std::conditional_t<branches<D>, siblings_judged_by_their_row<Criterion, draft_distribution>,
-                                    judged_by_its_row<Criterion, draft_distribution>>;
+         !LeavesNothingOpen<Criterion>) struct judge_of<Criterion, DraftDistribution, Trees> {
+    using type = std::conditional_t<Trees, siblings_judged_by_their_row<Criterion, DraftDistribution>,
+                                    judged_by_its_row<Criterion, DraftDistribution>>;
 };
 
 }  // namespace scheme

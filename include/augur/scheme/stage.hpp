@@ -36,7 +36,7 @@ namespace scheme {
 /// as many as the stage above wants. Immutable; the state is the caller's. The last of them is the model's own, so that
 /// one token less is drafted than is wanted; but where one is wanted in all, one is drafted and judged, so that no
 /// model is idle. Effect on the distribution: that of the stage above. Randomness: its own, by position, level and
-/// round (nested_chooser). Where `Inner` branches its trees are judged (inside.hpp). Cost: the rounds inside; a row is
+/// round (nested_chooser). Where `Inner` drafts trees they are judged (inside.hpp). Cost: the rounds inside; a row is
 /// kept for every token. Source: Byun et al. 2025, PyramidSD, section 3; that a token keeps the row it was drawn from
 /// is ours.
 template <Drafter Inner, class Source, SpeculationPolicy Policy, class Criterion,
@@ -63,8 +63,9 @@ class stage {
     static_assert(!ReadsStates<Inner>, "augur: inside a cascade no hidden states are available");
     static_assert(augur::detail::fit_together<Inner, Policy, Criterion>::done);
 
+    static constexpr bool trees = drafts_trees<Inner, Policy>;
     /// How it judges: whose tokens are drawn from a row that is stated, by that row.
-    using judge_type = typename judge_of<Criterion, Inner>::type;
+    using judge_type = typename judge_of<Criterion, inner_draft_distribution, trees>::type;
 
     /// What it has learned and counted.
     struct progress {
@@ -182,11 +183,12 @@ class stage {
             for (const token t : proposed.tokens().subspan(first)) speculative.push(t);
             more = !decided.invalid_row();
             learn(state, before, rows, decided, within.seen(), seconds);
-            if constexpr (branches<Inner>) {
+            if constexpr (trees) {
                 if (!state.block.is_chain()) state.cache.keep(std::span(decided.path).first(decided.accepted));
             }
         };
-        co_await rounds::judged_round(inner_, state.inner, within, state.cache, state.block, watch, seconds, judge);
+        co_await rounds::judged_round<trees>(inner_, state.inner, within, state.cache, state.block, watch, seconds,
+                                             judge);
     }
 
     /// Judges the block and adds the accepted tokens to the proposal.
@@ -197,7 +199,7 @@ class stage {
             criterion_, state, context, rows, proposed, from};
         verdict decided;
         const auto walk = [&](const auto& criterion) {
-            accept::walk(criterion, rounds::as_judged<Inner, Criterion>(state.block), rows, context.transform(),
+            accept::walk(criterion, rounds::as_judged<trees, Criterion>(state.block), rows, context.transform(),
                          context.prefix(), chooser, round, state.rows, decided, added);
         };
         if constexpr (std::same_as<judge_type, Criterion>) {

@@ -53,8 +53,8 @@ struct drafter_law_checker {
     static constexpr std::size_t enumerable_vocabulary = 8;
 };
 
-/// What a drafter is asked, after prefixes of a target that it may follow.
-template <Drafter D, class Target>
+/// What a drafter is asked, after prefixes of a target that it may follow: for trees, or all chains.
+template <Drafter D, class Target, bool Trees>
 class drafter_inputs {
  public:
     using draft_distribution = typename D::draft_distribution_type;
@@ -71,21 +71,21 @@ class drafter_inputs {
         prefix before;
         transform::settings sampling;
         std::size_t budget = 0;
-        topology wanted{};  ///< by the policy, of a drafter that branches; else it wants all there is room for
+        topology wanted{};  ///< by the policy, where it plans trees; else it wants all there is room for
         std::size_t vocabulary = 0;
         std::vector<token> kept{};  ///< the only tokens that a mask leaves; empty: there is no such mask
 
         std::string described() const {
             return augur::detail::message(
                 "prefix ", describe(before.tokens()), ", room for ", budget,
-                branches<D> ? ", parents " + describe(wanted.parents()) : "", ", ",
+                Trees ? ", parents " + describe(wanted.parents()) : "", ", ",
                 kept.empty()
                     ? describe_settings(sampling)
                     : augur::detail::message("temperature ", sampling.temperature.value, ", in a vocabulary of ",
                                              vocabulary, " all tokens masked but ", describe(kept)));
         }
         auto policy() const {
-            if constexpr (branches<D>) {
+            if constexpr (Trees) {
                 return wants_tree{wanted};
             } else {
                 return policy::fixed_length{100};
@@ -101,7 +101,7 @@ class drafter_inputs {
         asked.before = prefix(from.tokens(1, longest, vocabulary_));
         asked.budget = from.below(std::min(most_budget, context - asked.before.size() - 1) + 1);
         asked.sampling = random_settings(from, vocabulary_);
-        if (branches<D>) asked.wanted = some_topology(from);
+        if (Trees) asked.wanted = some_topology(from);
         from.note([&] { return asked.described(); });
         return asked;
     }
@@ -121,7 +121,7 @@ class drafter_inputs {
         asked.sampling.mask = leaves_few{asked.kept};
         asked.sampling.temperature.value = from.one_of({1.0f, 1.7f, 0.5f});
         asked.budget = std::min<std::size_t>(2, target_.context_length() - asked.before.size() - 1);
-        if (branches<D>) asked.wanted = some_topology(from, 3);
+        if (Trees) asked.wanted = some_topology(from, 3);
         from.note([&] { return asked.described(); });
         return asked;
     }

@@ -19,13 +19,13 @@
 namespace augur::testing {
 
 /// Every law is a function of one random input that says what is wrong, or nothing.
-template <Drafter D, class Target>
-class drafter_round_cases : public drafter_inputs<D, Target> {
-    using typename drafter_inputs<D, Target>::request;
+template <Drafter D, class Target, bool Trees>
+class drafter_round_cases : public drafter_inputs<D, Target, Trees> {
+    using typename drafter_inputs<D, Target, Trees>::request;
 
  public:
-    using typename drafter_inputs<D, Target>::draft_distribution;
-    using drafter_inputs<D, Target>::drafter_inputs;
+    using typename drafter_inputs<D, Target, Trees>::draft_distribution;
+    using drafter_inputs<D, Target, Trees>::drafter_inputs;
 
     std::string after_on_commit_like_fresh(choices& from) const {
         played now = some_rounds(from);
@@ -48,7 +48,7 @@ class drafter_round_cases : public drafter_inputs<D, Target> {
     }
 
  private:
-    using inputs = drafter_inputs<D, Target>;
+    using inputs = drafter_inputs<D, Target, Trees>;
     using inputs::drafter_;
     using inputs::propose;
     using inputs::propose_fresh;

@@ -80,13 +80,13 @@ struct recording_policy {
 };
 
 /// Every law is a function of one random input that says what is wrong, or nothing.
-template <Drafter D, class Target>
-class drafter_signal_cases : public drafter_inputs<D, Target> {
-    using typename drafter_inputs<D, Target>::request;
+template <Drafter D, class Target, bool Trees>
+class drafter_signal_cases : public drafter_inputs<D, Target, Trees> {
+    using typename drafter_inputs<D, Target, Trees>::request;
 
  public:
-    using typename drafter_inputs<D, Target>::draft_distribution;
-    using drafter_inputs<D, Target>::drafter_inputs;
+    using typename drafter_inputs<D, Target, Trees>::draft_distribution;
+    using drafter_inputs<D, Target, Trees>::drafter_inputs;
 
     /// A stage shows its model's rows, and proposes those of its drafter where its rule lets these through.
     static constexpr bool shows_what_it_draws_from =
@@ -150,7 +150,7 @@ class drafter_signal_cases : public drafter_inputs<D, Target> {
     }
 
  private:
-    using inputs = drafter_inputs<D, Target>;
+    using inputs = drafter_inputs<D, Target, Trees>;
     using inputs::each_proposal;
     using inputs::propose_fresh;
     using inputs::some_enumerable;
@@ -177,9 +177,9 @@ class drafter_signal_cases : public drafter_inputs<D, Target> {
     }
 };
 
-template <Drafter D, class Target>
-void check_signals(const drafter_law_checker& law, const drafter_signal_cases<D, Target>& cases) {
-    using c = drafter_signal_cases<D, Target>;
+template <Drafter D, class Target, bool Trees>
+void check_signals(const drafter_law_checker& law, const drafter_signal_cases<D, Target, Trees>& cases) {
+    using c = drafter_signal_cases<D, Target, Trees>;
     law.enumerated("the length does not depend on the value of a drawn token", cases, &c::length_is_blind);
     if constexpr (shown_by<D> != signals::none) {
         law.enumerated("nor does it where the policy reads what is shown", cases, &c::length_by_signals_is_blind);

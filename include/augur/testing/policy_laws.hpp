@@ -9,8 +9,8 @@
 
 #include "augur/accept/rejection_sampling.hpp"
 #include "augur/decode/generate.hpp"
+#include "augur/draft/draft_model.hpp"
 #include "augur/draft/fallback.hpp"
-#include "augur/draft/model_tree.hpp"
 #include "augur/draft/prompt_lookup.hpp"
 #include "augur/policy/concept.hpp"
 #include "augur/testing/choices.hpp"
@@ -181,7 +181,7 @@ class policy_law_cases {
         };
         std::string found;
         if constexpr (shape_of<Policy> != draft_shape::chain) {
-            const auto tree = draft::model_tree(markov_model(draft_rows)).with_selector(draft::argmax{});
+            const auto tree = draft::draft_model(markov_model(draft_rows)).with_selector(draft::argmax{});
             if constexpr (includes(signals_of<Policy>, signals::match_length)) {
                 found = drafted_by(draft::fallback(draft::prompt_lookup(1, 2), tree));
             } else {

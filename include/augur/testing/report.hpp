@@ -50,7 +50,11 @@ struct report {
         return std::any_of(broken.begin(), broken.end(), [&](const violation& v) { return v.law == law; });
     }
     void note(std::string what, std::string why) { notes.push_back({std::move(what), std::move(why)}); }
-    void skip(std::string law, std::string why) { skipped.push_back({std::move(law), std::move(why)}); }
+    /// Once for each law.
+    void skip(std::string law, std::string why) {
+        const auto is_it = [&](const violation& v) { return v.law == law; };
+        if (std::none_of(skipped.begin(), skipped.end(), is_it)) skipped.push_back({std::move(law), std::move(why)});
+    }
 
     friend std::ostream& operator<<(std::ostream& out, const report& r) {
         out << r.suite << ": " << r.checked.size() << " laws checked, " << r.broken.size() << " broken";

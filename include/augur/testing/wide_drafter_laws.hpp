@@ -24,13 +24,13 @@
 namespace augur::testing {
 
 /// Every law is a function of one random input that says what is wrong, or nothing.
-template <Drafter D, class Target>
-class wide_drafter_cases : public drafter_inputs<D, Target> {
-    using typename drafter_inputs<D, Target>::request;
+template <Drafter D, class Target, bool Trees>
+class wide_drafter_cases : public drafter_inputs<D, Target, Trees> {
+    using typename drafter_inputs<D, Target, Trees>::request;
 
  public:
-    using typename drafter_inputs<D, Target>::draft_distribution;
-    using drafter_inputs<D, Target>::drafter_inputs;
+    using typename drafter_inputs<D, Target, Trees>::draft_distribution;
+    using drafter_inputs<D, Target, Trees>::drafter_inputs;
 
     /// It knows of no vocabulary, so that any token may be in its texts.
     static constexpr bool takes_any_token =
@@ -60,7 +60,7 @@ class wide_drafter_cases : public drafter_inputs<D, Target> {
 
  private:
     static constexpr std::size_t few = 5;
-    using inputs = drafter_inputs<D, Target>;
+    using inputs = drafter_inputs<D, Target, Trees>;
     using inputs::drafter_;
     using inputs::propose;
     using inputs::propose_fresh;
@@ -136,9 +136,9 @@ class wide_drafter_cases : public drafter_inputs<D, Target> {
     }
 };
 
-template <Drafter D, class Target>
-void check_far_out(const drafter_law_checker& law, const wide_drafter_cases<D, Target>& cases) {
-    using c = wide_drafter_cases<D, Target>;
+template <Drafter D, class Target, bool Trees>
+void check_far_out(const drafter_law_checker& law, const wide_drafter_cases<D, Target, Trees>& cases) {
+    using c = wide_drafter_cases<D, Target, Trees>;
     if (law.vocabulary >= wide_vocabularies.front()) {
         law.far_out("far masks are heeded as near ones", cases, &c::far_masks_are_heeded_as_near_ones);
     }

@@ -29,7 +29,7 @@
 namespace augur::train {
 
 /// Keeps training examples from rounds, and updates the head that drafts: a state_head& of draft::self_speculation,
-/// draft_heads& of draft::heads or head_tree, or another Trainable. It is told by a watcher, heads by a heads_watcher.
+/// draft_heads& of draft::heads, or another Trainable. It is told by a watcher, heads by a heads_watcher.
 /// The head changes in show(), committed() and publish() only, which are called between rounds: inside a round weights
 /// are constant, so that whatever law the scheme promises, it keeps (tests/train/watcher.cpp). With `background`, a
 /// thread makes updates on a copy, and publish() swaps parameters: O(1). One thread decodes; no other but the

@@ -50,7 +50,7 @@ struct at_odd_lengths {
 
 /// Of a round that has begun after this text, by a kernel and by the host.
 template <class Policy>
-void check_draft(const std::vector<token>& text, const draft::prompt_lookup& lookup, const Policy& policy,
+void check_draft(const std::vector<token>& text, const draft::prompt_lookup<>& lookup, const Policy& policy,
                  std::size_t budget) {
     using state_type = decode::device::loop_state<Policy>;
     prefix before(text);
@@ -124,7 +124,7 @@ struct run_check {
     std::size_t capacity = 90;
 
     template <class Policy, class Criterion>
-    auto operator()(const draft::prompt_lookup& lookup, const Policy& policy, const Criterion& criterion) const {
+    auto operator()(const draft::prompt_lookup<>& lookup, const Policy& policy, const Criterion& criterion) const {
         const resident_mock::model target(target_law, 6, capacity, 8);
         const auto target_here = target.on_host();
         const auto expected =

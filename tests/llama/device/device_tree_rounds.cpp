@@ -5,8 +5,8 @@
 #include <augur/accept/typical.hpp>
 #include <augur/decode/generate.hpp>
 #include <augur/decode/step.hpp>
-#include <augur/draft/lookup_tree.hpp>
-#include <augur/draft/model_tree.hpp>
+#include <augur/draft/draft_model.hpp>
+#include <augur/draft/prompt_lookup.hpp>
 #include <augur/model/any_model.hpp>
 #include <augur/policy/tree_static.hpp>
 #include <boost/test/unit_test.hpp>
@@ -102,14 +102,14 @@ BOOST_AUTO_TEST_CASE(verdicts_come_back_and_nothing_else) {
         accepted += got.accepted;
         branches += got.branches;
     };
-    const augur::draft::model_tree<const augur::llama::host_model&, augur::draft::argmax> certain(host);
-    const augur::draft::model_tree<const augur::llama::host_model&, augur::draft::shared_noise> shared(host);
-    const augur::draft::model_tree<const augur::llama::host_model&, augur::draft::sampled> drawn(host);
+    const augur::draft::draft_model<const augur::llama::host_model&, augur::draft::argmax> certain(host);
+    const augur::draft::draft_model<const augur::llama::host_model&, augur::draft::shared_noise> shared(host);
+    const augur::draft::draft_model<const augur::llama::host_model&, augur::draft::sampled> drawn(host);
     check(certain, accept::exact{}, 0);
     check(shared, accept::coupled{}, 0.8f);
     check(drawn, accept::rejection_sampling{}, 0.8f);
     check(certain, accept::typical{}, 0.8f);
-    check(augur::draft::lookup_tree(1, 4), accept::rejection_sampling{}, 0.8f);
+    check(augur::draft::prompt_lookup(1, 4), accept::rejection_sampling{}, 0.8f);
     BOOST_TEST(accepted > 30u);
     BOOST_TEST(branches > 3u);
 }
@@ -130,7 +130,7 @@ BOOST_AUTO_TEST_CASE(a_mask_is_asked_about_paths) {
             if ((i + sum) % 5 > 1) logits[i] = -INFINITY;
         }
     };
-    const augur::draft::model_tree<const augur::llama::host_model&, augur::draft::shared_noise> shared(host);
+    const augur::draft::draft_model<const augur::llama::host_model&, augur::draft::shared_noise> shared(host);
     const auto text = [&](const auto& target) {
         return run(augur::speculate(shared, target, planned, accept::coupled{}), chosen, [](std::size_t) {});
     };

@@ -70,7 +70,7 @@ struct look_up {
     }
 
  private:
-    static constexpr std::uint32_t votes = draft::prompt_lookup::votes;
+    static constexpr std::uint32_t votes = draft::prompt_lookup<>::votes;
 
     /// Of the places that something follows, below `end`.
     template <class Team>
@@ -145,9 +145,9 @@ class kernel_lookup {
     template <class View, class TokenSelector, class Target>
     using in_loop = draft_by_lookup<View>;
 
-    explicit kernel_lookup(const draft::prompt_lookup& of = draft::prompt_lookup()) : settings_(of) {}
+    explicit kernel_lookup(const draft::prompt_lookup<>& of = draft::prompt_lookup()) : settings_(of) {}
 
-    const draft::prompt_lookup& settings() const { return settings_; }
+    const draft::prompt_lookup<>& settings() const { return settings_; }
 
     friend bool operator==(const kernel_lookup&, const kernel_lookup&) = default;
     friend std::ostream& operator<<(std::ostream& out, const kernel_lookup& d) {
@@ -155,7 +155,7 @@ class kernel_lookup {
     }
 
  private:
-    draft::prompt_lookup settings_;
+    draft::prompt_lookup<> settings_;
 };
 
 }  // namespace augur::decode::device
