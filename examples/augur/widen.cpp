@@ -8,6 +8,7 @@
 #include <deque>
 #include <filesystem>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -56,7 +57,7 @@ class widened_family {
         const std::uint64_t written = write(model_, chosen_.output, {});
         tell("note", chosen_.output, ": ", written, " bytes; the text of ", chosen_.model, " at the cost of ",
              to_.text());
-        if (drafts_.empty() && adapters_.empty()) return;
+        if (places_.empty()) return;
         const draft_target whom{io::fingerprint(io::gguf_file(chosen_.output)), model_.name()};
         fs::create_directories(folder());
         for (const auto& [draft, path] : drafts_) {
@@ -100,40 +101,38 @@ class widened_family {
                          "), which have no fingerprint to name another target by; a draft checkpoint is widened");
         }
         const io::gguf_file& file = files_.emplace_back(path);
-        const fs::path to = folder() / (llama::checkpoint_kind(file) + ".gguf");
-        for (const auto& [draft, taken] : drafts_) {
-            if (taken == to) detail::fail("--draft ", path, ": ", to.string(), " is written from another one already");
-        }
-        drafts_.emplace_back(widened_gguf::of_draft(file, file_, to_), to);
+        widened_gguf draft = widened_gguf::of_draft(file, file_, to_);
+        drafts_.emplace_back(std::move(draft), place("--draft", path, llama::checkpoint_kind(file) + ".gguf"));
     }
 
     void add_adapter(const std::string& path) {
         const llama::config narrow = llama::read_config(file_);
-        const fs::path to = folder() / fs::path(path).filename();
-        for (const auto& [adapter, taken] : adapters_) {
-            if (taken == to)
-                detail::fail("--adapter ", path, ": ", to.string(), " is written from another one already");
-        }
-        adapters_.emplace_back(widened_adapter::read(path, fingerprint_, narrow, widening(narrow, to_).wide()), to);
+        widened_adapter adapter = widened_adapter::read(path, fingerprint_, narrow, widening(narrow, to_).wide());
+        adapters_.emplace_back(std::move(adapter), place("--adapter", path, fs::path(path).filename()));
+    }
+
+    /// In folder(). Throws where another file goes there.
+    fs::path place(const char* flag, const std::string& path, const fs::path& name) {
+        const fs::path to = folder() / name;
+        if (places_.insert(to).second) return to;
+        detail::fail(flag, " ", path, ": ", to.string(), " is written from another one already");
     }
 
     void check_outputs() const {
         std::vector<fs::path> inputs{chosen_.model};
-        for (const std::string& path : draft_paths()) inputs.emplace_back(path);
+        for (const io::gguf_file& draft : files_) inputs.push_back(draft.path());
         for (const std::string& path : chosen_.adapters) inputs.emplace_back(path);
         check_output("--output", chosen_.output, inputs);
-        if (drafts_.empty() && adapters_.empty()) return;
+        if (places_.empty()) return;
         if (folder() == fs::path(chosen_.output)) {
             detail::fail("--output ", chosen_.output,
                          " has no ending, such as .gguf: drafts are written into a folder "
                          "by its name without one");
         }
-        const auto check = [&](const fs::path& path) {
+        for (const fs::path& path : places_) {
             std::error_code unknown;
             if (fs::exists(path, unknown)) check_output("--output", path, inputs);
-        };
-        for (const auto& [draft, path] : drafts_) check(path);
-        for (const auto& [adapter, path] : adapters_) check(path);
+        }
     }
 
     /// The number of bytes.
@@ -162,6 +161,7 @@ class widened_family {
     widened_gguf model_;
     std::string fingerprint_;
     std::deque<io::gguf_file> files_;  ///< of drafts, which must not move
+    std::set<fs::path> places_;        ///< of what is written beside the model
     std::vector<std::pair<widened_gguf, fs::path>> drafts_;
     std::vector<std::pair<widened_adapter, fs::path>> adapters_;
 };
