@@ -35,7 +35,7 @@ namespace {
 
 const auto a = testing::hashed_model(3, 1, 1), b = testing::hashed_model(3, 2, 1), c = testing::hashed_model(3, 3, 1);
 const std::vector<token> prompt{1, 0};
-const fixed_length one{1}, two{2};
+const fixed_length two{2};
 
 /// Of all rounds of links over trees: how many accepted a node that is not its parent's first child.
 std::size_t second_siblings = 0;
