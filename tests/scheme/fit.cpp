@@ -31,7 +31,7 @@ using tree = testing::bush<draft::sampled>;
 /// policy_needs_matches_that_a_model_has_not, speculate_trees_for_whole_chains, and link_ for stages.
 static_assert(fit<drawing, policy::fixed_length, accept::rejection_sampling>);
 static_assert(fit<drawing, policy::entropy_bins, accept::block>);
-static_assert(fit<draft::prompt_lookup, policy::fixed_length, accept::rejection_sampling>);
+static_assert(fit<draft::prompt_lookup<>, policy::fixed_length, accept::rejection_sampling>);
 static_assert(fit<tree, policy::fixed_length, accept::rejection_sampling>);
 static_assert(fit<tree, policy::fixed_length, accept::traversal>);
 
