@@ -115,7 +115,8 @@ BOOST_AUTO_TEST_CASE(the_first_layers_draft_and_learn_beside_a_verifier_that_is_
         const auto scheme = speculate(draft::self_speculation<exit_type&, draft::sampled>(exit), target,
                                       policy::fixed_length{2}, accept::rejection_sampling{});
         decode::session s(scheme, prompt, {}, {.max_tokens = 40}, random::philox_chooser(7));
-        watcher learns(online, s.drafter_state);
+        watcher learns(online);
+        learns.attach(s);
         const auto before = head.values(), exit_before = exit.values();
         while (s.finished == finish_reason::running) decode::step(scheme, s, {.timed = false}, learns, slow);
         BOOST_TEST(head.values() == before);
