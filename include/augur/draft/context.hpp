@@ -196,7 +196,7 @@ class context {
     void check_plan() const {
         policy::check_shape<Policy>(query_.planned());
 #ifdef AUGUR_CHECK_SIGNALS
-        policy::check_signals(policy_, query_.seen(), query_.planned());
+        if (query_.is_answered()) policy::check_signals(policy_, query_.seen(), query_.planned());
 #endif
     }
 
