@@ -1,5 +1,5 @@
 // A watcher that wants to know its session says so with the right signature.
-// expected-error {{this watcher has a member attach that cannot be called as void attach(const auto& session)}}
+// expected-error {{this watcher has a member attach that cannot be called as void attach\(const auto& session\)}}
 #include "augur/decode/generate.hpp"
 #include "augur/testing/models.hpp"
 

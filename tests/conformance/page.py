@@ -57,8 +57,9 @@ def cases_elsewhere(entries):
         if not test or not is_elsewhere(test):
             continue
         name = test.split("/")[0]
-        paths = [HERE.parent / (name.replace(".", "/") + ending) for ending in (".cpp", ".py")]
-        sources[name] = "".join(path.read_text(encoding="utf-8") for path in paths if path.exists())
+        folder, stem = name.split(".")
+        paths = [path for ending in (".cpp", ".py") for path in sorted((HERE.parent / folder).rglob(stem + ending))]
+        sources[name] = "".join(path.read_text(encoding="utf-8") for path in paths)
     return cases(sources)
 
 

@@ -109,12 +109,12 @@ namespace detail {
 /// Refuses members that have the names of optional ones and are not what would be called.
 template <class P>
 struct optional_members_of_policy {
-    static_assert(!DecidesLength<P> || !HasMemberPlan<P>,
-                  "augur: this policy has both length(observation) and plan(observation), so that nobody could tell "
-                  "which answer is meant; leave one of them out");
     static_assert(!HasMemberPlan<P> || Plans<P>,
                   "augur: this policy has a member plan that cannot be called as augur::draft_plan plan(const "
                   "observation&) const, so that it would be ignored");
+    static_assert(!DecidesLength<P> || !HasMemberPlan<P>,
+                  "augur: this policy has both length(observation) and plan(observation), so that nobody could tell "
+                  "which answer is meant; leave one of them out");
     static_assert(
         !requires { P::reads; } ||
             requires {

@@ -10,6 +10,8 @@ namespace augur::detail {
 
 template <class D, class Policy, class Criterion>
 struct fit_together {
+    static_assert(optional_members_of_drafter<D>::fit && optional_members_of_policy<Policy>::fit &&
+                  optional_members_of_criterion<Criterion>::fit);
     static_assert(
         shows_rows<D> || !includes(required_signals<Policy>, signals::draft_entropy | signals::draft_confidence),
         "augur::speculate: this policy looks at the draft's rows, but this drafter has none; use a draft model, or "
@@ -31,8 +33,6 @@ struct fit_together {
     static_assert(shape_of<Policy> != draft_shape::grown_tree || grows<D>,
                   "augur::speculate: this policy plans trees that grow by value, but this drafter grows none; use "
                   "draft::draft_model or draft::eagle by draft::argmax, or another policy");
-    static_assert(optional_members_of_drafter<D>::fit && optional_members_of_policy<Policy>::fit &&
-                  optional_members_of_criterion<Criterion>::fit);
     static constexpr bool done = true;
 };
 
