@@ -25,7 +25,7 @@ class growth_budget {
     growth_budget() = default;
     growth_budget(const growth_budget&) = default;
     growth_budget& operator=(const growth_budget&) = default;
-    ~growth_budget() = default;
+    virtual ~growth_budget() = default;
 };
 
 /// What a round should draft: a SpeculationPolicy's answer. What it points to is the policy's, and stays until that
