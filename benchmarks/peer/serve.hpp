@@ -1,6 +1,6 @@
 #pragma once
 // The questions that both sides of a comparison answer, so that they are asked the very same: one line in, one line of
-// JSON out. Whoever asks lets the two processes take turns on one state of the machine. See benchmarks/run.py.
+// JSON out. The caller lets the two processes take turns on one state of the machine. See benchmarks/run.py.
 //
 //   context N      the sequence holds N tokens from now on
 //   pass N TIMES   one forward pass over N new tokens, logits for all of them, taken back afterwards

@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE(counts_that_are_missed) {
 }
 
 /// An engine that tries again, on top of what the first try left.
-struct stubborn : testing::pass_mock<pass_features::batches> {
+struct retrying_engine : testing::pass_mock<pass_features::batches> {
     using base = testing::pass_mock<pass_features::batches>;
     using base::base;
 
@@ -104,7 +104,7 @@ struct stubborn : testing::pass_mock<pass_features::batches> {
 };
 
 BOOST_AUTO_TEST_CASE(a_batch_that_is_run_twice) {
-    const stubborn target(testing::fault_rows(1));
+    const retrying_engine target(testing::fault_rows(1));
     const std::vector<std::vector<token>> prompts{{1, 2, 3}, {4, 0, 1}};
     const auto r = testing::fault_laws_together(plain(target), prompts, testing::fault_places, fault_choice(1));
     BOOST_TEST(!r.breaks(before + ", in a batch"), r);

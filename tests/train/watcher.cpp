@@ -1,6 +1,7 @@
 #include "augur/train/watcher.hpp"
 
 #include <boost/test/unit_test.hpp>
+#include <string>
 #include <cstddef>
 #include <vector>
 
@@ -84,6 +85,22 @@ BOOST_AUTO_TEST_CASE(a_head_that_remembers_other_paths_is_found_out) {
         return std::vector<token>(text.begin(), text.end());
     };
     BOOST_CHECK_THROW(testing::enumerate(decode), error);
+}
+
+BOOST_AUTO_TEST_CASE(a_watcher_that_was_not_attached_says_so) {
+    const testing::split_mock target(testing::hashed_model(vocabulary, 5));
+    head_type head = new_head();
+    trainer online(head, wild_steps());
+    const auto scheme = speculate(draft::self_speculation<head_type&, draft::argmax>(head), target,
+                                  policy::fixed_length{2}, accept::exact{});
+    decode::session s(scheme, prompt, transform::settings{.temperature = {0}}, {.max_tokens = 12},
+                      random::philox_chooser(1));
+    watcher learns(online);
+    BOOST_CHECK_EXCEPTION(decode::step(scheme, s, {.timed = false}, learns), error, [](const error& found) {
+        return std::string(found.what()).find("before it was attached to a session") != std::string::npos;
+    });
+    decode::attach(s, learns);
+    BOOST_CHECK_NO_THROW(decode::step(scheme, s, {.timed = false}, learns));
 }
 
 struct every_other_round {

@@ -7,6 +7,7 @@
 #include "augur/draft/exit_head.hpp"
 #include "augur/draft/exit_rows.hpp"
 #include "augur/draft/own_sequence.hpp"
+#include "augur/types/error.hpp"
 
 namespace augur::train {
 
@@ -37,6 +38,11 @@ class watcher {
     }
 
     void watch(const auto& view) {
+        if (states_ == nullptr) {
+            augur::detail::fail("train::watcher was shown a round of ", view.decided.drafted,
+                                " drafted tokens before it was attached to a session; call attach(session) first, as "
+                                "decode::generate does");
+        }
         const auto states = states_->of(view.length_before);
         if constexpr (attends) {
             online_->show(view, states, own_->text(online_->drafts()));
