@@ -1,8 +1,8 @@
 #include "augur/train/watcher.hpp"
 
 #include <boost/test/unit_test.hpp>
-#include <string>
 #include <cstddef>
+#include <string>
 #include <vector>
 
 #include "augur/accept/block.hpp"
