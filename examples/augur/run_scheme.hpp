@@ -12,7 +12,6 @@
 #include <sstream>
 #include <tuple>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
 #include "scheme.hpp"
@@ -84,7 +83,7 @@ bool unless_interrupted(const auto& work) {
     }
 }
 
-/// The model whose turn it is, where they take turns.
+/// The model that writes the round, where they take turns.
 std::optional<std::size_t> writer_of(const auto& session) {
     if constexpr (requires { session.writer; }) return session.writer;
     return std::nullopt;
@@ -112,7 +111,6 @@ struct round_notes {
     double time_spent::*sink_part;
     const Session& session;
     double in_sink_before = 0;
-    std::optional<std::size_t> writer = writer_of(session);
     std::vector<stage_statistics> inside_before{};
 
     void watch(const auto& view) {
@@ -131,7 +129,7 @@ struct round_notes {
                               seconds,
                               view.decided_on};
         if constexpr (requires { session.policy.tree(); }) summary.tree = session.policy.tree();
-        summary.writer = std::exchange(writer, writer_of(session));
+        summary.writer = writer_of(session);  // the turn changes after the watchers were shown the round
         summary.inside = since_before();
         if (request.reads_rows) summary.readings = readings_of(view);
         request.on_round(summary);
