@@ -180,6 +180,14 @@ class Fetch(unittest.TestCase):
         self.assertEqual(self.texts, (self.cache / "texts.inp").read_bytes())
         self.assertEqual({"model.gguf", "texts.inp"}, self.files())
 
+    def test_what_another_needs_is_fetched_before_it(self):
+        self.catalogue["model"]["needs"] = "texts"
+        run = self.run_fetch()
+        self.assertEqual((0, f"{self.cache / 'model.gguf'}\n"), (run.returncode, run.stdout), run.stderr)
+        self.assertEqual({"model.gguf", "texts.inp"}, self.files())
+        self.run_fetch("model", "texts")
+        self.assertEqual(2, len(self.server.transfers))
+
     def test_a_folder_is_fetched_whole_or_not_at_all(self):
         self.ask_for_a_folder()
         for damage in (None, "headers/deep/b.h", "headers/a.h"):
