@@ -28,6 +28,8 @@ import time
 import zipfile
 from dataclasses import dataclass
 
+from older_libc import with_older_names
+
 CHUNK = 1 << 16
 
 
@@ -40,6 +42,7 @@ class Member:
     inside: str  # where it is in the archive; with a slash at its end, a folder
     path: str  # where it goes in the cache
     sha256: str  # see digest_of
+    older_libc: bool = False  # changed to run with older C libraries, see older_libc.py; the checksum is that of the change
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,7 @@ def headers():
         ("ggml/include/ggml-alloc.h", "94e4cd069b9313b2ceb35dacec901981e0bb478d8bb31035b7126be091998c23"),
         ("ggml/include/ggml-backend.h", "46d84cb998105f871240864fd0f55446939a2fe86c5c281afa63a010fb1f65a2"),
         ("ggml/include/ggml-cpu.h", "316279e004cdeb8e6ef78599acb602bf79a8abdf897fed9fd1914808c1518c6e"),
+        ("ggml/include/gguf.h", "e56714aab702e5ce62ee587a409643c08f7e93e8fbb77f48ef7cc85075f96fa4"),
         ("ggml/include/ggml-opt.h", "3586de1bc8a934b5c72339e2b6937b0641e8f149b512231e666f67de0736eea2"),
     )
     licence = Member(inside + "LICENSE", "llama.cpp/LICENSE", "94f29bbed6a22c35b992c5c6ebf0e7c92f13b836b90f36f461c9cf2f0f1d010d")
@@ -70,21 +74,21 @@ def headers():
 
 
 def libraries():
-    """llama.cpp, built: build 11413, whose structs and enumerations are those of the headers above."""
+    """llama.cpp, built: build 11413, whose structs and enumerations are those of the headers above. Its glibc is 2.38."""
     inside = "llama_cpp_py_sync/"
     files = (
-        ("libllama.so.0", "68c447fa9739a76fda669c714fbe1ae77744f67a557108b69f241d207f209f83"),
+        ("libllama.so.0", "f652c082cf7f9f493e41241e70ddf6df13f8e016984aad50a43357237b11e555"),
         ("libggml.so.0", "d4f44f4da70a25041802776171a813426d8d727df3671b2b029c69ed8cad0482"),
-        ("libggml-base.so.0", "20e5f962e8273941c77ad46a54abe96739bdf3d09b57acf8707b549188f5aeb8"),
-        ("libggml-cpu.so.0", "184f88ea6196f0b877c225e2d515d5e53b71d732420e4457ae32d055b3c638cc"),
-        ("libggml-rpc.so.0", "b53c6cfddcc6ed4c5a016b83a4541c8c7778015632fc8e61bd7c3f146b1c00b8"),
+        ("libggml-base.so.0", "be01119a80dced8e17312926909ec90c62f2a38bd9b94a09f5d973bbe7a41116"),
+        ("libggml-cpu.so.0", "4c0163722c99228c26f5e73f2c59912bd6162de3e7d58af5beb0ec85711d2061"),
+        ("libggml-rpc.so.0", "38af94acc2063dc8b17d230eabcbc9f4707948ed6e9ed01e23a8b774c75c8fdc"),
     )
     notices = Member(
         inside + "THIRD_PARTY_NOTICES.txt",
         "llama.cpp/THIRD_PARTY_NOTICES.txt",
         "904dc4f2c94963e4695cb53d6615d601099393285f5c0843534862b0151decd2",
     )
-    return (notices,) + tuple(Member(inside + file, "llama.cpp/lib/" + file, sum) for file, sum in files)
+    return (notices,) + tuple(Member(inside + file, "llama.cpp/lib/" + file, sum, older_libc=True) for file, sum in files)
 
 
 def vocabulary(name, gguf, expected):
@@ -116,7 +120,7 @@ CATALOGUE = {
         file="llama_cpp_python-0.3.36.tar.gz",
         size=76589250,
         sha256="832db0699007f1be95a7e41ef12e88926b02ba836461e36a36372db2760c1a2e",
-        unpacked=16963965,
+        unpacked=16975320,
         result="llama-vocab",
         members=vocabulary(
             "llama-bpe",
@@ -372,7 +376,10 @@ def unpack(download, archive, cache):
     for inside, stream in streams(archive, members.keys().__contains__):
         member = members.pop(inside)
         with written(cache / member.path) as file:
-            shutil.copyfileobj(stream, file, CHUNK)
+            if member.older_libc:
+                file.write(with_older_names(stream.read()))
+            else:
+                shutil.copyfileobj(stream, file, CHUNK)
             file.flush()
             if sha256_of(file.name) != member.sha256:
                 raise FetchError(f"{inside} in {archive.name} is not the file expected: its checksum differs")
