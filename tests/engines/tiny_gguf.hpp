@@ -69,8 +69,8 @@ struct tiny_gguf {
         const float usual = 1 / std::sqrt(static_cast<float>(of.back()));
         out_.tensor(at_ + name + ".weight", of, numbers(of, deviation > 0 ? deviation : usual));
     }
-    void ones(const std::string& name, std::uint64_t size) {
-        out_.tensor(at_ + name + ".weight", {size}, std::vector<float>(size, 1.0f));
+    void ones(const std::string& name, std::uint64_t size, float all = 1) {
+        out_.tensor(at_ + name + ".weight", {size}, std::vector<float>(size, all));
     }
 
     void attention_keys() {
@@ -93,7 +93,7 @@ struct tiny_gguf {
         ones("ffn_norm", width);
         if (family == "gemma3") {
             ones("post_attention_norm", width);
-            ones("post_ffw_norm", width);
+            ones("post_ffw_norm", width, 0.05f);  // little: ggml looks GELU up in a table of F16, which has steps
         }
         if (family == "lfm2" && layer == 0) {
             matrix("shortconv.conv", {width, 3}, 0.5f);
@@ -111,7 +111,7 @@ struct tiny_gguf {
         }
         matrix("ffn_gate", {wide, width});
         matrix("ffn_up", {wide, width});
-        matrix("ffn_down", {width, wide}, family == "gemma3" ? 0.01f : 0);  // ggml has GELU in F16, in steps
+        matrix("ffn_down", {width, wide});
     }
 
     static constexpr std::uint32_t kernel = 4, state = 16, rank = 4;

@@ -29,6 +29,7 @@ WHAT = {
     "detail": "helpers",
     "draft": "drafters",
     "encoder": "cascades of encoders",
+    "engines/llama_cpp": "llama.cpp as an engine",
     "flow": "rounds as coroutines",
     "io/files": "GGUF, safetensors, JSON",
     "io/text": "tokenizers, chat templates",
