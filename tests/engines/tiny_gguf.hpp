@@ -21,7 +21,9 @@ struct tiny_gguf {
     std::string family = "llama";
     std::uint32_t vocabulary = 96, width = 32, layers = 2, heads = 4, groups = 2, wide = 64, context = 512;
     unsigned seed = 1;
-    bool has_words = false;                ///< the vocabulary of `tiny_words`
+    bool has_words = false;  ///< the vocabulary of `tiny_words`
+    bool is_causal = true;   ///< false as in models for embeddings
+    std::string chat_template{};
     std::uint32_t bad_token = 0xffffffff;  ///< whose embedding is NaN
 
     std::filesystem::path write(const std::filesystem::path& path) {
@@ -74,6 +76,7 @@ struct tiny_gguf {
     }
 
     void attention_keys() {
+        if (!is_causal) key("attention.causal", false);
         key("feed_forward_length", wide);
         key("attention.head_count", heads);
         if (family == "lfm2") {
@@ -150,6 +153,7 @@ struct tiny_gguf {
             kinds.push_back(1);
         }
         out_.set("tokenizer.ggml.model", std::string("llama"));
+        if (!chat_template.empty()) out_.set("tokenizer.chat_template", chat_template);
         out_.set("tokenizer.ggml.tokens", texts);
         out_.set("tokenizer.ggml.token_type", kinds);
         out_.set("tokenizer.ggml.scores", std::vector<float>(texts.size(), 0.0f));

@@ -53,6 +53,9 @@ class attention_engine {
     const std::string& vocabulary_fingerprint() const { return context_->of().vocabulary_fingerprint(); }
     std::size_t context_length() const { return limits_.length; }
 
+    /// For settings of llama.cpp's own, as adapters and a callback that aborts. Its memory is the engine's.
+    llama_context* context_handle() const { return context_->get(); }
+
     /// Throws where there are as many as the options say already.
     sequence_type make_sequence() const {
         const auto turn = context_->turn();

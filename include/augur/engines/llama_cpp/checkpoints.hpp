@@ -66,6 +66,9 @@ class checkpoints {
     /// Of llama.cpp's llama_decode, so far.
     std::size_t calls() const { return context_->calls(); }
 
+    /// For settings of llama.cpp's own, as adapters and a callback that aborts. Its memory is the engine's.
+    llama_context* context_handle() const { return context_->get(); }
+
     /// Throws where there are as many as the options say already.
     sequence_type make_sequence() const {
         const auto turn = context_->turn();

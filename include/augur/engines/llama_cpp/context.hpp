@@ -76,6 +76,12 @@ class context {
         set.kv_unified = size.unified;
         context_.reset(llama_init_from_model(of.get(), set));
         if (!context_) said.fail("llama.cpp has no context of ", set.n_ctx, " tokens for ", of.description());
+        const bool whole =
+            llama_n_seq_max(get()) == ids && llama_n_ctx(get()) >= set.n_ctx && llama_n_threads(get()) == set.n_threads;
+        if (!whole) {
+            augur::detail::fail("llama.cpp's headers and library differ: asked for ", ids, " ids and ", set.n_ctx,
+                                " cells, it has ", llama_n_seq_max(get()), " and ", llama_n_ctx(get()));
+        }
         if (!llama_get_causal_attn(get())) {
             augur::detail::fail(of.description(), " lets tokens see those that follow, as models for embeddings do");
         }

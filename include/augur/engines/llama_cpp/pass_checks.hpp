@@ -23,7 +23,7 @@ inline void check_options(const context_options& options) {
     check_option("sequences", options.sequences, 1, llama_max_parallel_sequences());
     check_option("threads", options.threads, 0, 512);
     check_option("pass_tokens", options.pass_tokens, 1, 1u << 20);
-    check_option("pass_rows", options.pass_rows, 1, options.pass_tokens);
+    check_option("pass_rows", options.pass_rows, 1, 1u << 20);
     check_option("states", options.states, 1, 1u << 10);
     const auto is_format = [](ggml_type of) { return of >= 0 && of < GGML_TYPE_COUNT && ggml_blck_size(of) > 0; };
     if (!is_format(options.keys) || !is_format(options.values)) {
