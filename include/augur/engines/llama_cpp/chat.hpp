@@ -6,12 +6,14 @@
 #include <augur/io/text/chat_template.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "augur/engines/llama_cpp/tokenizer.hpp"
 #include "augur/types/error.hpp"
+#include "augur/types/token.hpp"
 
 namespace augur::engines::llama_cpp {
 
