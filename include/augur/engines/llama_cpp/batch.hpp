@@ -49,13 +49,13 @@ class batch {
             if (out.rows + more > most_rows) break;
             out.rows += more;
         }
-        out.taken = {.n_tokens = static_cast<std::int32_t>(end - first),
-                     .token = tokens_.data() + first,
-                     .embd = nullptr,
-                     .pos = places_.data() + first,
-                     .n_seq_id = counts_.data() + first,
-                     .seq_id = pointers_.data() + first,
-                     .logits = wanted_.data() + first};
+        out.taken = llama_batch{.n_tokens = static_cast<std::int32_t>(end - first),
+                                .token = tokens_.data() + first,
+                                .embd = nullptr,
+                                .pos = places_.data() + first,
+                                .n_seq_id = counts_.data() + first,
+                                .seq_id = pointers_.data() + first,
+                                .logits = wanted_.data() + first};
         return out;
     }
 

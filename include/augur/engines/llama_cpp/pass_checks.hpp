@@ -1,5 +1,5 @@
 #pragma once
-// What engines of llama.cpp check before it is asked: it ends the process, or changes its memory, where a pass is wrong.
+// What engines check before llama.cpp is asked: where a pass is wrong, it ends the process or changes its memory.
 
 #include <llama.h>
 

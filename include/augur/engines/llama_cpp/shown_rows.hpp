@@ -18,9 +18,9 @@ struct shown_rows {
     std::vector<const float*> places;  ///< of all rows of a run that began with this sequence
 };
 
-/// Decodes `all`, made of these passes in order, and shows their rows in what `rows_of(sequence)` refers to. Copies are made where the context has several
-/// sequences: rows that are lent last until the next call of llama.cpp, whosever it is. Throws as context::decode;
-/// only what is shown has changed then.
+/// Decodes `all`, made of these passes in order, and shows their rows in what `rows_of(sequence)` refers to. Copies are
+/// made where the context has several sequences: rows that are lent last until the next call of llama.cpp, whosever it
+/// is. Throws as context::decode; only what is shown has changed then.
 template <class Sequence, class RowsOf>
 scattered_scores decode_shown(context& in, batch& all, std::span<const pass<Sequence>> asked, const RowsOf& rows_of) {
     const std::size_t width = in.of().vocabulary_size();
