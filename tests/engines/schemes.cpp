@@ -15,6 +15,8 @@ using namespace augur;
 using namespace augur::testing;
 namespace llama_cpp = augur::engines::llama_cpp;
 
+BOOST_AUTO_TEST_SUITE(engines_schemes)
+
 namespace {
 
 /// A file, and both readers of it.
@@ -61,8 +63,6 @@ const policy::fixed_length four{4};
 const policy::tree_static five_nodes(topology::of_paths({{0}, {1}, {0, 0}, {0, 1}, {0, 0, 0}}));
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(engines_schemes)
 
 BOOST_AUTO_TEST_CASE(both_engines_compute_the_same_of_one_file) {
     const two_engines file;

@@ -11,13 +11,13 @@ using namespace augur;
 using namespace augur::testing;
 namespace llama_cpp = augur::engines::llama_cpp;
 
+BOOST_AUTO_TEST_SUITE(engines_attention)
+
 namespace {
 
 const std::vector<std::string> families{"llama", "qwen3", "gemma3"};
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(engines_attention)
 
 static_assert(BatchModel<llama_cpp::streams> && ScoresLastRows<llama_cpp::streams>);
 static_assert(!TreeModel<llama_cpp::streams> && !has_bitwise_rows<llama_cpp::streams>);

@@ -10,6 +10,8 @@ using namespace augur;
 using namespace augur::testing;
 namespace llama_cpp = augur::engines::llama_cpp;
 
+BOOST_AUTO_TEST_SUITE(engines_chat)
+
 namespace {
 
 llama_cpp::tokenizer words_with(const std::string& chat_template) {
@@ -25,8 +27,6 @@ const std::string chatml =
     "{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}";
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(engines_chat)
 
 BOOST_AUTO_TEST_CASE(a_template_that_llama_cpp_knows_is_rendered_by_it) {
     const auto words = words_with(chatml);

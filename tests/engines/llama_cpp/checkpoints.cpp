@@ -13,6 +13,8 @@ using namespace augur;
 using namespace augur::testing;
 namespace llama_cpp = augur::engines::llama_cpp;
 
+BOOST_AUTO_TEST_SUITE(engines_checkpoints)
+
 namespace {
 
 const std::vector<std::string> families{"mamba", "lfm2", "llama"};
@@ -24,8 +26,6 @@ std::vector<token> text_of(std::size_t length) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(engines_checkpoints)
 
 static_assert(BatchModel<llama_cpp::checkpoints> && ScoresLastRows<llama_cpp::checkpoints>);
 static_assert(!TreeModel<llama_cpp::checkpoints> && !has_bitwise_rows<llama_cpp::checkpoints>);

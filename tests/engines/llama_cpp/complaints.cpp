@@ -10,6 +10,8 @@ using namespace augur;
 using namespace augur::testing;
 using augur::engines::llama_cpp::complaints;
 
+BOOST_AUTO_TEST_SUITE(engines_complaints)
+
 namespace {
 
 void log(ggml_log_level level, const char* text) {
@@ -20,8 +22,6 @@ void log(ggml_log_level level, const char* text) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(engines_complaints)
 
 BOOST_AUTO_TEST_CASE(errors_are_told_in_one_line_and_warnings_where_there_are_none) {
     complaints said;

@@ -16,6 +16,8 @@ using namespace augur;
 using namespace augur::testing;
 namespace llama_cpp = augur::engines::llama_cpp;
 
+BOOST_AUTO_TEST_SUITE(engines_context)
+
 namespace {
 
 std::vector<token> text_of(std::size_t length) {
@@ -32,8 +34,6 @@ void check_refused(const llama_cpp::weights& weights, const Change& change, std:
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(engines_context)
 
 BOOST_AUTO_TEST_CASE(wrong_options_are_refused_with_their_values) {
     using llama_cpp::context_options, llama_cpp::streams, llama_cpp::trees;

@@ -6,6 +6,8 @@
 
 using augur::engines::llama_cpp::leaf_ids;
 
+BOOST_AUTO_TEST_SUITE(engines_leaf_ids)
+
 namespace {
 
 using places = std::vector<std::size_t>;
@@ -16,8 +18,6 @@ places below(const leaf_ids& tree, std::size_t node) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(engines_leaf_ids)
 
 BOOST_AUTO_TEST_CASE(a_node_is_seen_by_the_leaves_below_it) {
     const std::vector<std::int32_t> parents{-1, -1, 0, 0, 1, 3};  // leaves: 2, 4, 5

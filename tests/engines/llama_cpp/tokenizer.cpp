@@ -13,6 +13,8 @@ using namespace augur;
 using namespace augur::testing;
 namespace llama_cpp = augur::engines::llama_cpp;
 
+BOOST_AUTO_TEST_SUITE(engines_tokenizer)
+
 namespace {
 
 tiny_gguf with_words() {
@@ -22,8 +24,6 @@ tiny_gguf with_words() {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(engines_tokenizer)
 
 BOOST_AUTO_TEST_CASE(ids_and_texts_are_those_of_the_bundled_tokenizer) {
     const temporary_directory folder;
