@@ -79,15 +79,21 @@ concept TruncatesSequences = requires(const M& model, sequence_t<M>& sequence, s
     { model.truncate(sequence, length) } -> std::same_as<void>;
 };
 
+/// `model.limits()`: what its passes are bound by. Optional.
+template <class M>
+concept HasPassLimits = requires(const M& model) {
+    { model.limits() } -> std::same_as<pass_limits>;
+};
+
 /// Scores tokens after a prefix and can take them back. A model is immutable weights; the caller owns its sequences.
 /// Define: sequence_type, vocabulary_size(), context_length(), make_sequence(), length(), extend(), truncate().
-///         Optional: vocabulary_fingerprint() (HasVocabularyFingerprint).
+///         Optional: vocabulary_fingerprint() (HasVocabularyFingerprint), limits() (HasPassLimits).
 /// Laws:   extending by a and then by b gives the rows of extending by a and b at once: up to rounding, or bit for bit
 ///         where the model says `static constexpr bool bitwise_rows = true`. What is decoded from the rows of a model
 ///         that does not say so is within numerics;
 ///         truncating and extending equals a fresh sequence; sequences do not influence each other;
 ///         truncating beyond the length, or extending past the context, throws and changes nothing;
-///         rows stay valid until the same sequence is extended again.
+///         rows stay valid until the same sequence is extended again, or until any is where limits() says so.
 /// Composes: as the target, as the draft, and as any model of a cascade.
 ///         speculate(small, large, policy::fixed_length{4}, accept::exact{})
 /// Models: llama::host_model, testing::function_model. Smallest: tests/model/smallest.hpp.
@@ -113,7 +119,7 @@ concept HiddenStateModel = Model<M> && requires(const M& model, const sequence_t
 };
 
 /// `model.run(passes)`: runs passes of several sequences, together where it can; returns their rows one after another,
-/// which stay valid until one of these sequences is run or extended again. What it does beyond chains one at a time is
+/// which stay valid until one of these sequences is run or extended again (or any: limits()). What it does beyond chains one at a time is
 /// said by `static constexpr pass_features passes`; the rest is done by `model::run` (run.hpp).
 /// Laws: the rows of a pass are those of extend, and do not depend on the passes beside it: bit for bit where the model
 ///       promises bitwise rows; a chain leaves its sequence as extend does; every sequence is there once; a run that
