@@ -51,6 +51,7 @@
 #include "augur/model/any_model.hpp"
 #include "augur/model/cached_sequence.hpp"
 #include "augur/model/check_passes.hpp"
+#include "augur/model/checkpointed.hpp"
 #include "augur/model/concepts.hpp"
 #include "augur/model/device_verifier.hpp"
 #include "augur/model/distinct.hpp"
