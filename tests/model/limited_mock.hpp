@@ -62,7 +62,7 @@ class limited_mock : public augur::testing::pass_mock<augur::pass_features::tree
     };
 
     void check_limits(std::span<const pass_type> asked) const {
-        using augur::detail::fail;
+        using augur::fail;
         std::size_t tokens = 0;
         for (const pass_type& each : asked) {
             tokens += each.tokens.size();

@@ -90,7 +90,7 @@ class recurrent_batch_mock : public recurrent_mock {
 
  private:
     void check(std::size_t tokens) const {
-        if (tokens > most_.most_tokens_of_a_pass) augur::detail::fail("recurrent_batch_mock: ", tokens, " tokens");
+        if (tokens > most_.most_tokens_of_a_pass) augur::fail("recurrent_batch_mock: ", tokens, " tokens");
     }
 
     augur::pass_limits most_;

@@ -23,6 +23,11 @@ template <class Row>
 concept LastingRow = std::is_lvalue_reference_v<Row> || std::ranges::borrowed_range<Row> ||
     std::derived_from<std::remove_cvref_t<Row>, logit_row>;
 
+/// Rows know how many they are and how long: a pointer to numbers does not. augur::scores(data, rows, vocabulary_size)
+/// is a view of them.
+template <class R>
+concept RowsAreNoPointer = !std::is_pointer_v<std::remove_cvref_t<R>>;
+
 /// Rows of logits, indexable by row: as a view, or as a reference to what the rows or their model own. Models:
 /// augur::scores, std::vector<std::vector<float>>.
 template <class R>
@@ -54,9 +59,19 @@ concept HasContextLength = requires(const M& model) {
 template <class M>
 using sequence_t = typename M::sequence_type;
 
+/// A sequence is an object that owns its cache, and releases it where it ends. A number of one (an int) would be copied:
+/// let a class own it, which forgets it when it is moved from (examples/own_engine.cpp).
+template <class S>
+concept SequenceIsAnObject = std::is_class_v<S>;
+
+/// A sequence can be moved: constructed and assigned. One with a reference or a const member cannot be assigned.
+template <class S>
+concept SequenceCanBeMoved = std::movable<S>;
+
 /// `model.make_sequence()`: an empty sequence (its key-value cache), owned by the caller.
 template <class M>
-concept MakesSequences = std::movable<sequence_t<M>> && requires(const M& model) {
+concept MakesSequences = SequenceIsAnObject<sequence_t<M>> && SequenceCanBeMoved<sequence_t<M>> &&
+    requires(const M& model) {
     { model.make_sequence() } -> std::same_as<sequence_t<M>>;
 };
 
@@ -70,6 +85,7 @@ concept MeasuresSequences = requires(const M& model, const sequence_t<M>& sequen
 /// follows tokens[i].
 template <class M>
 concept ExtendsSequences = requires(const M& model, sequence_t<M>& sequence, std::span<const token> tokens) {
+    requires RowsAreNoPointer<decltype(model.extend(sequence, tokens))>;
     { model.extend(sequence, tokens) } -> LogitRows;
 };
 
@@ -78,6 +94,17 @@ template <class M>
 concept TruncatesSequences = requires(const M& model, sequence_t<M>& sequence, std::size_t length) {
     { model.truncate(sequence, length) } -> std::same_as<void>;
 };
+
+/// What changes is the sequence, not the model, which many of them share: its members are const.
+template <class M>
+concept MembersAreConst = (!requires(M& model) { model.vocabulary_size(); } || HasVocabularySize<M>) &&
+    (!requires(M& model) { model.context_length(); } || HasContextLength<M>) &&
+    (!requires(M& model) { model.make_sequence(); } || requires(const M& model) { model.make_sequence(); }) &&
+    (!requires(M& model, sequence_t<M>& s) { model.length(s); } || MeasuresSequences<M>) &&
+    (!requires(M& model, sequence_t<M>& s, std::span<const token> tokens) { model.extend(s, tokens); } ||
+     requires(const M& model, sequence_t<M>& s, std::span<const token> tokens) { model.extend(s, tokens); }) &&
+    (!requires(M& model, sequence_t<M>& s) { model.truncate(s, 0); } ||
+     requires(const M& model, sequence_t<M>& s) { model.truncate(s, 0); });
 
 /// `model.limits()`: what its passes are bound by. Optional.
 template <class M>
@@ -98,8 +125,8 @@ concept HasPassLimits = requires(const M& model) {
 ///         speculate(small, large, policy::fixed_length{4}, accept::exact{})
 /// Models: llama::host_model, testing::function_model. Smallest: tests/model/smallest.hpp.
 template <class M>
-concept Model = HasVocabularySize<M> && HasContextLength<M> && MakesSequences<M> && MeasuresSequences<M> &&
-    ExtendsSequences<M> && TruncatesSequences<M>;
+concept Model = MembersAreConst<M> && HasVocabularySize<M> && HasContextLength<M> && MakesSequences<M> &&
+    MeasuresSequences<M> && ExtendsSequences<M> && TruncatesSequences<M>;
 
 /// `model.extend(sequence, tokens, last)`: as extend, but computes only the last `last` rows (0 <= last <= tokens).
 /// Law: they equal the last rows of the full extend.
