@@ -61,7 +61,7 @@ BOOST_AUTO_TEST_CASE(row_counts_take_turns_behind_the_context_each_after_one_of_
 }
 
 struct blank_model : noting_model {
-    sequence_type make_blank_sequence(std::size_t tokens) const { return tokens; }
+    sequence_type make_blank_sequence(std::size_t tokens) const { return {tokens}; }
 };
 
 BOOST_AUTO_TEST_CASE(a_model_with_blank_sequences_is_not_prefilled) {

@@ -15,6 +15,7 @@
 #include "augur/testing/choices.hpp"
 #include "augur/testing/compare_rows.hpp"
 #include "augur/testing/report.hpp"
+#include "augur/testing/row_errors.hpp"
 #include "augur/testing/wide_rows.hpp"
 #include "augur/types/token.hpp"
 
@@ -35,7 +36,7 @@ inline constexpr std::size_t wide_pass = 64;  ///< what one pass may append
 template <Model M>
 class model_inputs {
  public:
-    model_inputs(const M& model, double tolerance) : model_(model), tolerance_(tolerance) {}
+    model_inputs(const M& model, row_errors& errors) : model_(model), errors_(errors) {}
 
  protected:
     struct tree {
@@ -172,8 +173,7 @@ class model_inputs {
 
     template <class... Where>
     std::string wrong(const row_copies& expected, const row_copies& got, const Where&... where) const {
-        const std::string found = difference(expected, got, tolerance_);
-        return found.empty() ? found : augur::detail::message(where..., ": ", found);
+        return errors_.wrong(expected, got, [&] { return augur::detail::message(where...); });
     }
     template <class... What>
     static std::string said(const std::vector<token>& tokens, const What&... what) {
@@ -181,7 +181,7 @@ class model_inputs {
     }
 
     const M& model_;
-    double tolerance_;
+    row_errors& errors_;
 
  private:
     row_copies extend_once(sequence_t<M>& sequence, std::span<const token> part, std::size_t wanted) const {

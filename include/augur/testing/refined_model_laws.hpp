@@ -189,7 +189,7 @@ class refined_model_law_cases : public model_inputs<M> {
             {"a pass without a sequence", {.sequence = nullptr, .tokens = two}}};
         const std::vector<token> over(std::min<std::size_t>(model_.context_length(), 1u << 20) + 1);
         if (over.size() > model_.context_length()) {
-            wrong_passes.push_back({"a pass past the context", {.sequence = &any, .tokens = over}});
+            wrong_passes.push_back({"a pass past the context", {.sequence = &any, .tokens = over, .rows = 1}});
         }
         for (const wrong_pass& each : wrong_passes) {
             std::string found = refused(tokens, each.what, [&](sequence_t<M>& sequence) {
