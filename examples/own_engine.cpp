@@ -1,9 +1,9 @@
 // Your engine, decoded by every scheme in augur.
 //
-// An engine becomes a Model by naming its cache (sequence_type) and answering six questions. This one is a toy, a table
-// of which letter follows which, but the wrapper around a real engine is the same: `extend` is its forward pass,
-// `truncate` its cache rewind. Whatever changes belongs to the sequence, so that one engine serves many texts. It owns a
-// cache that the engine opens and closes: a std::unique_ptr, which can be moved, and owns nothing once it was moved
+// An engine becomes a Model by naming its cache (sequence_type) and answering six questions. This one is a toy, a
+// table of which letter follows which, but the wrapper around a real engine is the same: `extend` is its forward pass,
+// `truncate` its cache rewind. Whatever changes belongs to the sequence, so that one engine serves many texts. It owns
+// a cache that the engine opens and closes: a std::unique_ptr, which can be moved, and owns nothing once it was moved
 // from. An engine whose rows do not depend on how many are computed together says so; one that says nothing gets its
 // guarantees "within numerics". Whether it keeps the laws, `model_laws` finds out.
 

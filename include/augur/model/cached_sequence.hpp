@@ -71,13 +71,13 @@ class cached_sequence {
 
     /// co_await ask_tree(tokens, nodes, parents): rows of the last of `tokens` and of each node, whose parent is a node
     /// before it or -1, the last token; or of the last `rows` nodes only. The cache holds neither what it lacked of
-    /// `tokens` nor nodes until keep(). In one pass where M runs such a tree (model::runs_tree); else path by path (model/run.hpp).
+    /// `tokens` nor nodes until keep(). In one pass where M runs such a tree (runs_tree); else path by path (run.hpp).
     asked_tree ask_tree(const prefix_tokens& tokens, std::span<const token> nodes,
                         std::span<const std::int32_t> parents, std::size_t rows = all_rows) {
         return asked_tree(*this, tokens, nodes, parents, std::min(rows, nodes.size() + 1));
     }
-    /// After ask_tree: holds its tokens and these nodes, a path from the root. Where it went path by path nothing is held
-    /// more than before, and what is lacking is computed again when it is asked for.
+    /// After ask_tree: holds its tokens and these nodes, a path from the root. Where it went path by path nothing is
+    /// held more than before, and what is lacking is computed again when it is asked for.
     void keep(std::span<const std::size_t> path) {
         kept_.clear();
         states_known_ = false;

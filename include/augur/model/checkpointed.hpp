@@ -41,10 +41,10 @@ concept LoadsStates = requires(const M& model, sequence_t<M>& sequence, const sa
 /// Appends tokens and cannot forget them, but saves what a sequence holds, and loads it again.
 /// Define: what Model asks for but `truncate`; `save(sequence)`; `load(sequence, state)`.
 ///         Optional: `extend(sequence, tokens, last)`; `run(passes)` with pass_features::batches; limits().
-/// Laws:   a sequence that has loaded a state, any of the same model, goes on as the one that was saved: its length and
-///         its rows are that one's, bit for bit where the model promises bitwise rows. A state does not change, whatever
-///         is run, can be loaded several times, and can be of an empty sequence. What throws in `save` or `load` leaves
-///         a sequence that can be loaded.
+/// Laws:   a sequence that has loaded a state, any of the same model, goes on as the one that was saved: its length
+///         and its rows are that one's, bit for bit where the model promises bitwise rows. A state does not change,
+///         whatever is run, can be loaded several times, and can be of an empty sequence. What throws in `save` or
+///         `load` leaves a sequence that can be loaded.
 /// Models: tests/model/recurrent_mock.hpp.
 template <class M>
 concept SavesSequences = HasVocabularySize<M> && HasContextLength<M> && MakesSequences<M> && MeasuresSequences<M> &&
@@ -183,8 +183,8 @@ class checkpointed {
         }
     }
 
-    /// Loads and saves; the input is what the source lacks of the text, and the tokens. Returns how many these are. From
-    /// here on nothing but the source fails.
+    /// Loads and saves; the input is what the source lacks of the text, and the tokens. Returns how many these are.
+    /// From here on nothing but the source fails.
     std::size_t begin(sequence_type& s, std::span<const token> tokens) const {
         auto& saved = s.saved_;
         if (!s.is_loaded_) {

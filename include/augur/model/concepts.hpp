@@ -59,8 +59,8 @@ concept HasContextLength = requires(const M& model) {
 template <class M>
 using sequence_t = typename M::sequence_type;
 
-/// A sequence is an object that owns its cache, and releases it where it ends. A number of one (an int) would be copied:
-/// let a class own it, which forgets it when it is moved from (examples/own_engine.cpp).
+/// A sequence is an object that owns its cache, and releases it where it ends. A number of one (an int) would be
+/// copied: let a class own it, which forgets it when it is moved from (examples/own_engine.cpp).
 template <class S>
 concept SequenceIsAnObject = std::is_class_v<S>;
 
@@ -146,8 +146,8 @@ concept HiddenStateModel = Model<M> && requires(const M& model, const sequence_t
 };
 
 /// `model.run(passes)`: runs passes of several sequences, together where it can; returns their rows one after another,
-/// which stay valid until one of these sequences is run or extended again (or any: limits()). What it does beyond chains one at a time is
-/// said by `static constexpr pass_features passes`; the rest is done by `model::run` (run.hpp).
+/// which stay valid until one of these sequences is run or extended again (or any: limits()). What it does beyond
+/// chains one at a time is said by `static constexpr pass_features passes`; the rest is done by `model::run` (run.hpp).
 /// Laws: the rows of a pass are those of extend, and do not depend on the passes beside it: bit for bit where the model
 ///       promises bitwise rows; a chain leaves its sequence as extend does; every sequence is there once; a run that
 ///       throws changes nothing; of several sequences, one may be read while another is run.

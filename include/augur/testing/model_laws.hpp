@@ -193,15 +193,15 @@ inline constexpr std::size_t longest_text = 1u << 14;
 inline constexpr effort a_tenth_of_a_second{.seconds = 0.1};
 
 /// Checks every law that `model` states by the concepts it models, and that model::run makes passes of it: by its own
-/// run, or of what it has. Rows are compared bit for bit, or, where the model says
-/// that its rows are not bitwise, to `tolerance` times 1 + the logit; a law that holds but for rounding beyond that
-/// (row_errors) is not kept, but reported as that, with the largest error: so look whether an engine is right that is
-/// quantised. No row is asked for where none is read. `tries.progress` names each law that has been checked. Needs a context of at least 16 tokens; texts are
-/// up to 40 and passes up to 64 tokens long where it allows that.
+/// run, or of what it has. Rows are compared bit for bit, or, where the model says that its rows are not bitwise, to
+/// `tolerance` times 1 + the logit. A law that holds but for rounding beyond that (row_errors) is reported so and not
+/// kept, with the largest error: this tells a quantised engine from a wrong one. Needs a context of at least 16 tokens;
+/// texts are up to 40 and passes up to 64 tokens long where it allows that.
 /// By default each law is checked on 50 inputs, and on further ones of the same sequence until its share of a tenth of
 /// a second has passed. So a model that keeps the laws is found to keep them on any machine; one that breaks a law on
 /// rare inputs may be found out on a fast one only. `model_laws(model, {.cases = 1000})` takes as many inputs
-/// everywhere. Cost: about 15 passes per case, and a text as long as the context, if that is at most `longest_text`.
+/// everywhere. Cost: about 15 passes per case, and a text as long as the context, if that is at most `longest_text`; no
+/// rows that nobody reads, if the model can leave them out. `tries.progress` is told each law that has been checked.
 template <Model M>
 report model_laws(const M& model, const effort& tries = a_tenth_of_a_second, double tolerance = 1e-3) {
     report r{"model_laws"};
