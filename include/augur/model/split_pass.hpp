@@ -48,6 +48,22 @@ void run_in_parts(const M& model, const pass<sequence_t<M>>& asked, std::size_t 
     }
 }
 
+/// The states of the last run, which these nodes of so many had, to their places.
+template <Model M>
+void copy_states([[maybe_unused]] const M& model, [[maybe_unused]] const sequence_t<M>& sequence,
+                 [[maybe_unused]] std::span<const std::size_t> nodes, [[maybe_unused]] std::size_t all,
+                 [[maybe_unused]] std::vector<float>& states) {
+    if constexpr (HiddenStateModel<M>) {
+        const auto size = static_cast<std::size_t>(model.hidden_size());
+        states.resize(all * size);
+        const auto shown = model.hidden(sequence);
+        for (std::size_t i = 0; i < nodes.size(); ++i) {
+            const logit_row state = shown[i];
+            std::copy_n(state.begin(), size, states.data() + nodes[i] * size);
+        }
+    }
+}
+
 /// A tree depth first, one pass from each fork to a leaf, by `run(pass, rows)`. The sequence is afterwards as before.
 /// Where result.states is set, the states of all nodes go there.
 template <Model M, class Run>
@@ -56,17 +72,6 @@ void run_paths(const M& model, const pass<sequence_t<M>>& asked, pass_rows<M>& r
     const auto width = static_cast<std::size_t>(model.vocabulary_size());
     const auto length = static_cast<std::size_t>(model.length(*asked.sequence));
     const std::span<float> out = result.own(asked.wanted(), width);
-    const auto keep_states = [&](std::span<const std::size_t> nodes_run) {
-        if constexpr (HiddenStateModel<M>) {
-            const auto size = static_cast<std::size_t>(model.hidden_size());
-            result.states->resize(nodes * size);
-            const auto shown = model.hidden(*asked.sequence);
-            for (std::size_t i = 0; i < nodes_run.size(); ++i) {
-                const logit_row state = shown[i];
-                std::copy_n(state.begin(), size, result.states->data() + nodes_run[i] * size);
-            }
-        }
-    };
     const tree::leaves leaves(nodes, asked.parents);
     std::vector<std::size_t> path, before;
     std::vector<token> tokens;
@@ -85,7 +90,7 @@ void run_paths(const M& model, const pass<sequence_t<M>>& asked, pass_rows<M>& r
             const bool shows = result.states != nullptr;
             run(pass<sequence_t<M>>{.sequence = asked.sequence, .tokens = tokens, .rows = count, .states = shows},
                 rows);
-            if (shows) keep_states(part);
+            if (shows) copy_states(model, *asked.sequence, part, nodes, *result.states);
             for (std::size_t i = 0; i < count; ++i) {
                 const std::size_t row = first[static_cast<std::ptrdiff_t>(i)] - first_row;
                 std::copy_n(rows[i].begin(), width, out.begin() + static_cast<std::ptrdiff_t>(row * width));
