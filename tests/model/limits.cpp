@@ -11,6 +11,9 @@
 #include <augur/model/run.hpp>
 #include <augur/policy/tree_static.hpp>
 #include <augur/scheme/speculator.hpp>
+#include <augur/switching/rolling_entropy.hpp>
+#include <augur/switching/scheme.hpp>
+#include <augur/switching/step.hpp>
 #include <augur/testing/compare_rows.hpp>
 #include <augur/testing/model_laws.hpp>
 #include <boost/test/unit_test.hpp>
@@ -249,6 +252,42 @@ BOOST_AUTO_TEST_CASE(batches_read_rows_that_end_with_the_next_run) {
     for (std::size_t i = 0; i < 6; ++i) {
         BOOST_TEST(sessions[i].committed.generated() == alone[i], boost::test_tools::per_element());
     }
+}
+
+/// Looks at a round's rows after its tokens were told, as one that learns does.
+struct row_watcher {
+    testing::row_copies seen{};
+    void watch(const auto& view) {
+        for (std::size_t i = 0; i <= view.proposed.size(); ++i) {
+            seen.emplace_back(view.rows[i].begin(), view.rows[i].end());
+        }
+    }
+};
+
+BOOST_AUTO_TEST_CASE(watchers_see_the_rows_of_their_round_whatever_on_token_runs) {
+    const auto seen = [](const limited_mock& target, const auto& make) {
+        const auto scheme = make(target);
+        row_watcher watcher;
+        decode::options chosen = {.seed = 5};
+        chosen.stop.max_tokens = 12;
+        chosen.on_token = [&](const auto&) {
+            auto other = target.make_sequence();
+            target.extend(other, some_text(7));
+            return true;
+        };
+        decode::generate<any_guarantee>(scheme, some_text(4), chosen, watcher);
+        BOOST_TEST(watcher.seen.size() >= 12u);
+        return watcher.seen;
+    };
+    const limited_mock brief(sound, any_of(no_limit)), lasting(sound, {});
+    const auto same = [&](const auto& make) {
+        BOOST_TEST(testing::difference(seen(lasting, make), seen(brief, make)) == "");
+    };
+    same([](const limited_mock& target) {
+        return speculate(draft::prompt_lookup{}, target, policy::fixed_length{3}, accept::coupled{});
+    });
+    const testing::function_model small = testing::noisy_model(sound, 0.3);
+    same([&](const limited_mock& target) { return switched(small, target, switching::rolling_entropy{}); });
 }
 
 BOOST_AUTO_TEST_SUITE_END()
