@@ -25,8 +25,8 @@
 namespace augur::engines::llama_cpp {
 
 /// A model in llama.cpp that appends tokens, saves what they made of its state, and goes back to it: what `checkpoints`
-/// is made of. Models: SavesSequences, but that a state is for the sequence that it was saved of, while this still holds
-/// its tokens: of a hybrid's keys and values, which can be taken back, nothing is copied.
+/// is made of. Models: SavesSequences, but that a state is for the sequence that it was saved of, while this still
+/// holds its tokens: of a hybrid's keys and values, which can be taken back, nothing is copied.
 class saving_engine {
  public:
     static constexpr pass_features passes = pass_features::batches;
@@ -130,8 +130,8 @@ class saving_engine {
 /// A recurrent or hybrid model in llama.cpp (Mamba, RWKV, LFM2, ...), whose state each token changes. Before each pass
 /// the state is saved; `truncate` goes back to the newest that is not too long, and the tokens between are run with the
 /// next pass (model/checkpointed.hpp), or, where they are more than eight, before it. Batches; trees are run path by
-/// path (model/run.hpp). It promises no bitwise rows. Const and safe to share: threads take turns. Cost of a pass beside
-/// llama.cpp's: a copy of the state, and of its rows where it is several calls.
+/// path (model/run.hpp). It promises no bitwise rows. Const and safe to share: threads take turns. Cost of a pass
+/// beside llama.cpp's: a copy of the state, and of its rows where it is several calls.
 class checkpoints : public model::checkpointed<saving_engine> {
  public:
     /// Throws where an option is out of range.
