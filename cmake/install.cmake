@@ -17,6 +17,11 @@ if(augur_HAS_LLAMA)
   install(TARGETS augur_llama EXPORT augur-llama FILE_SET HEADERS)
   install(EXPORT augur-llama FILE augur-llama.cmake NAMESPACE augur:: DESTINATION ${augur_package_directory})
 endif()
+if(augur_HAS_LLAMA_CPP)
+  install(TARGETS augur_llama_cpp EXPORT augur-llama_cpp FILE_SET HEADERS)
+  install(EXPORT augur-llama_cpp FILE augur-llama_cpp.cmake NAMESPACE augur:: DESTINATION ${augur_package_directory})
+  install(FILES ${CMAKE_CURRENT_LIST_DIR}/find_llama_cpp.cmake DESTINATION ${augur_package_directory})
+endif()
 
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/augur-config.cmake.in ${PROJECT_BINARY_DIR}/augur-config.cmake
                               INSTALL_DESTINATION ${augur_package_directory})

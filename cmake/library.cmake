@@ -5,6 +5,7 @@
 # augur::cuda     the same on a GPU, for sources that nvcc compiles: adds CUDA's runtime; who includes cublas_products.hpp links
 #                 CUDA::cublasLt as well
 # augur::llama    the bundled reader, tokenizer and Llama: adds nlohmann_json and PCRE2
+# augur::llama_cpp  llama.cpp as an engine: adds llama.cpp
 find_package(Threads REQUIRED)
 
 file(GLOB_RECURSE augur_core_headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/augur/*.hpp
@@ -12,13 +13,15 @@ file(GLOB_RECURSE augur_core_headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/inc
 set(augur_encoder_headers ${augur_core_headers})
 set(augur_train_headers ${augur_core_headers})
 set(augur_llama_headers ${augur_core_headers})
+set(augur_llama_cpp_headers ${augur_core_headers})
 set(augur_device_headers ${augur_core_headers})
 list(FILTER augur_encoder_headers INCLUDE REGEX "/include/augur/encoder/")
 list(FILTER augur_train_headers INCLUDE REGEX "/include/augur/(train/|io/files/(fnv_hash|regular_file)\\.hpp$)")
 list(FILTER augur_llama_headers INCLUDE REGEX "/include/augur/(io|llama|(backend|decode)/device)/") # made of kernels
+list(FILTER augur_llama_cpp_headers INCLUDE REGEX "/include/augur/(engines/|io/files/fnv_hash\\.hpp$)")
 list(FILTER augur_device_headers INCLUDE REGEX "/include/augur/(backend|decode)/device/")
 list(FILTER augur_device_headers EXCLUDE REGEX "/quantised_tiles\\.hpp$") # reads the blocks of augur::llama's files
-list(FILTER augur_core_headers EXCLUDE REGEX "/include/augur/(encoder|train|io|llama|(backend|decode)/device)/")
+list(FILTER augur_core_headers EXCLUDE REGEX "/include/augur/(encoder|engines|train|io|llama|(backend|decode)/device)/")
 
 add_library(augur INTERFACE)
 add_library(augur::augur ALIAS augur)
@@ -56,6 +59,24 @@ if(nlohmann_json_FOUND AND TARGET PkgConfig::augur_pcre2)
 else()
   set(augur_HAS_LLAMA FALSE)
   message(STATUS "augur::llama is left out: it needs nlohmann_json and libpcre2-8 (with pkg-config)")
+endif()
+
+include(${CMAKE_CURRENT_LIST_DIR}/find_llama_cpp.cmake)
+augur_find_llama_cpp(${PROJECT_SOURCE_DIR}/include)
+if(NOT augur_llama_cpp_PROBLEM)
+  set(augur_HAS_LLAMA_CPP TRUE)
+  add_library(augur_llama_cpp INTERFACE)
+  add_library(augur::llama_cpp ALIAS augur_llama_cpp)
+  set_target_properties(augur_llama_cpp PROPERTIES EXPORT_NAME llama_cpp)
+  target_sources(augur_llama_cpp INTERFACE FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}/include FILES ${augur_llama_cpp_headers})
+  target_link_libraries(augur_llama_cpp INTERFACE augur augur_found_llama_cpp)
+else()
+  set(augur_HAS_LLAMA_CPP FALSE)
+  if(augur_LLAMA_CPP)
+    message(WARNING "augur::llama_cpp is left out: ${augur_llama_cpp_PROBLEM}")
+  else()
+    message(STATUS "augur::llama_cpp is left out: ${augur_llama_cpp_PROBLEM}")
+  endif()
 endif()
 
 add_library(augur_device INTERFACE)

@@ -35,5 +35,5 @@ set(testing ${headers})
 list(FILTER testing INCLUDE REGEX "^augur/testing/")
 augur_umbrella(augur/testing.hpp "Everything to test models, drafters, policies, criteria and schemes with." ${testing})
 
-list(FILTER headers EXCLUDE REGEX "/(backend|detail|decode/device|encoder|io|llama|testing|train)/")
+list(FILTER headers EXCLUDE REGEX "/(backend|detail|decode/device|encoder|engines|io|llama|testing|train)/")
 augur_umbrella(augur/augur.hpp "Everything that needs only the standard library." ${headers})

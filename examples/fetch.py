@@ -3,6 +3,7 @@
 
     fetch.py smollm2    a small instruction-tuned Llama (135 million parameters, 4 bits, 98 MB)
     fetch.py vectors    four tokenizers with test vectors (16 MB, taken from an archive of 77 MB)
+    fetch.py llama.cpp  llama.cpp for this processor: a folder with include/ and lib/ (8 MB; its headers come with the vectors)
 
 Prints the path of each on standard output, everything else on standard error. The cache is $AUGUR_CACHE, or
 ${XDG_CACHE_HOME:-~/.cache}/augur. What is there and whole is not fetched again, so a second call needs no network;
@@ -27,6 +28,8 @@ import time
 import zipfile
 from dataclasses import dataclass
 
+from older_libc import with_older_names
+
 CHUNK = 1 << 16
 
 
@@ -39,6 +42,7 @@ class Member:
     inside: str  # where it is in the archive; with a slash at its end, a folder
     path: str  # where it goes in the cache
     sha256: str  # see digest_of
+    older_libc: bool = False  # changed to run with older C libraries, see older_libc.py; the checksum is that of the change
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,41 @@ class Download:
     unpacked: int  # bytes of all members together
     result: str  # what to print: a path in the cache
     members: tuple
+    needs: str = ""  # another download, fetched first
+
+
+def headers():
+    """Those of llama.cpp's interface, all in one folder."""
+    inside = "llama_cpp_python-0.3.36/vendor/llama.cpp/"
+    files = (
+        ("include/llama.h", "d5cf9203bea63b575e76cba4881f29cfd1b611451578b01582b75b72ecbb04bc"),
+        ("ggml/include/ggml.h", "12ee71f99db7db9b353bc02b1fbb57c344ee17c01ac5fb7952b41a637a747ea9"),
+        ("ggml/include/ggml-alloc.h", "94e4cd069b9313b2ceb35dacec901981e0bb478d8bb31035b7126be091998c23"),
+        ("ggml/include/ggml-backend.h", "46d84cb998105f871240864fd0f55446939a2fe86c5c281afa63a010fb1f65a2"),
+        ("ggml/include/ggml-cpu.h", "316279e004cdeb8e6ef78599acb602bf79a8abdf897fed9fd1914808c1518c6e"),
+        ("ggml/include/gguf.h", "e56714aab702e5ce62ee587a409643c08f7e93e8fbb77f48ef7cc85075f96fa4"),
+        ("ggml/include/ggml-opt.h", "3586de1bc8a934b5c72339e2b6937b0641e8f149b512231e666f67de0736eea2"),
+    )
+    licence = Member(inside + "LICENSE", "llama.cpp/LICENSE", "94f29bbed6a22c35b992c5c6ebf0e7c92f13b836b90f36f461c9cf2f0f1d010d")
+    return (licence,) + tuple(Member(inside + file, "llama.cpp/include/" + os.path.basename(file), sum) for file, sum in files)
+
+
+def libraries():
+    """llama.cpp, built: build 11413, whose structs and enumerations are those of the headers above. Its glibc is 2.38."""
+    inside = "llama_cpp_py_sync/"
+    files = (
+        ("libllama.so.0", "f652c082cf7f9f493e41241e70ddf6df13f8e016984aad50a43357237b11e555"),
+        ("libggml.so.0", "d4f44f4da70a25041802776171a813426d8d727df3671b2b029c69ed8cad0482"),
+        ("libggml-base.so.0", "be01119a80dced8e17312926909ec90c62f2a38bd9b94a09f5d973bbe7a41116"),
+        ("libggml-cpu.so.0", "4c0163722c99228c26f5e73f2c59912bd6162de3e7d58af5beb0ec85711d2061"),
+        ("libggml-rpc.so.0", "38af94acc2063dc8b17d230eabcbc9f4707948ed6e9ed01e23a8b774c75c8fdc"),
+    )
+    notices = Member(
+        inside + "THIRD_PARTY_NOTICES.txt",
+        "llama.cpp/THIRD_PARTY_NOTICES.txt",
+        "904dc4f2c94963e4695cb53d6615d601099393285f5c0843534862b0151decd2",
+    )
+    return (notices,) + tuple(Member(inside + file, "llama.cpp/lib/" + file, sum, older_libc=True) for file, sum in files)
 
 
 def vocabulary(name, gguf, expected):
@@ -81,7 +120,7 @@ CATALOGUE = {
         file="llama_cpp_python-0.3.36.tar.gz",
         size=76589250,
         sha256="832db0699007f1be95a7e41ef12e88926b02ba836461e36a36372db2760c1a2e",
-        unpacked=16705845,
+        unpacked=16975320,
         result="llama-vocab",
         members=vocabulary(
             "llama-bpe",
@@ -109,7 +148,18 @@ CATALOGUE = {
                 "llama-templates",
                 "ae6ed48f85effad4e3f45743393a49109f6294850e60466cff76b0caee9d9a28",
             ),
-        ),
+        )
+        + headers(),
+    ),
+    "llama.cpp": Download(
+        project="llama-cpp-py-sync",
+        file="llama_cpp_py_sync-0.11413-1cpu-py3-none-manylinux2014_x86_64.whl",
+        size=5187304,
+        sha256="a720c62103640f20cbffb6ecbb4aa32e481a823976a229e0c4b359270847aa9f",
+        unpacked=8112220,
+        result="llama.cpp",
+        members=libraries(),
+        needs="vectors",
     ),
 }
 
@@ -326,7 +376,10 @@ def unpack(download, archive, cache):
     for inside, stream in streams(archive, members.keys().__contains__):
         member = members.pop(inside)
         with written(cache / member.path) as file:
-            shutil.copyfileobj(stream, file, CHUNK)
+            if member.older_libc:
+                file.write(with_older_names(stream.read()))
+            else:
+                shutil.copyfileobj(stream, file, CHUNK)
             file.flush()
             if sha256_of(file.name) != member.sha256:
                 raise FetchError(f"{inside} in {archive.name} is not the file expected: its checksum differs")
@@ -343,6 +396,8 @@ def check_space(cache, download):
 
 def fetch(name, cache):
     download = CATALOGUE[name]
+    if download.needs:
+        fetch(download.needs, cache)
     cache.mkdir(parents=True, exist_ok=True)
     with open(cache / ".lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # a second process waits, and then finds the file

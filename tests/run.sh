@@ -9,9 +9,10 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 setup build fetch test
 model=$(python3 examples/fetch.py smollm2)
 python3 examples/fetch.py vectors >/dev/null
+llama_cpp=$(python3 examples/fetch.py llama.cpp) || llama_cpp= # then tests on it are skipped, with a line
 
 # CMAKE_UNITY_BUILD: each program is compiled as one source, so what its sources share is parsed and instantiated once.
-shared=(-Daugur_WERROR=ON -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=0)
+shared=(-Daugur_WERROR=ON -Daugur_LLAMA_CPP="$llama_cpp" -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=0)
 step "Configuring (log: $setup_log)" cmake --preset asan "${shared[@]}"
 step "Configuring the optimized build" cmake --preset dev "${shared[@]}" \
   -Daugur_MODEL_DIRECTORY="$(dirname "$model")" -Daugur_SANITIZED_BUILD="$PWD/build/asan" -Daugur_ONLY_CHECKED=ON

@@ -17,6 +17,8 @@ import unittest
 import zipfile
 
 EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples"
+sys.path.insert(0, str(EXAMPLES))
+import older_libc  # noqa: E402
 
 # Runs fetch.py with a catalogue of small files, and optionally a limit on the size of any file it writes.
 DRIVER = """
@@ -179,6 +181,38 @@ class Fetch(unittest.TestCase):
         self.assertEqual(0, run.returncode, run.stderr)
         self.assertEqual(self.texts, (self.cache / "texts.inp").read_bytes())
         self.assertEqual({"model.gguf", "texts.inp"}, self.files())
+
+    def test_what_another_needs_is_fetched_before_it(self):
+        self.catalogue["model"]["needs"] = "texts"
+        run = self.run_fetch()
+        self.assertEqual((0, f"{self.cache / 'model.gguf'}\n"), (run.returncode, run.stdout), run.stderr)
+        self.assertEqual({"model.gguf", "texts.inp"}, self.files())
+        self.run_fetch("model", "texts")
+        self.assertEqual(2, len(self.server.transfers))
+
+    def test_a_library_of_a_newer_c_library_calls_what_older_ones_have(self):
+        if shutil.which("cc") is None:
+            self.skipTest("there is no C compiler")
+        text = {
+            "new.c": "long __isoc23_strtol() { return -1; } char *strdup() { return 0; }",  # stands for glibc 2.38
+            "new.map": "GLIBC_2.2.5 { global: strdup; }; GLIBC_2.38 { global: __isoc23_strtol; };",
+            "user.c": "#include <string.h>\nlong __isoc23_strtol(const char *, char **, int);\n"
+            'long number(void) { return __isoc23_strtol(strdup("42"), 0, 10); }',
+        }
+        for name, content in text.items():
+            (self.cache / name).write_text(content + "\n")
+        options = (["new.c", "-fno-builtin", "-Wl,-soname,libc.so.6,--version-script=new.map", "-o", "libnew.so"],
+                   ["user.c", "libnew.so", "-s", "-o", "libuser.so"])
+        for each in options:
+            subprocess.run(["cc", "-shared", "-fPIC", *each], cwd=self.cache, check=True)
+        library = (self.cache / "libuser.so").read_bytes()
+        self.assertIn(b"\0GLIBC_2.38\0", library)
+        (self.cache / "older.so").write_bytes(older_libc.with_older_names(library))
+        call = f"import ctypes; print(ctypes.CDLL('{self.cache}/older.so').number())"
+        run = subprocess.run([sys.executable, "-c", call], capture_output=True, text=True, check=False)
+        self.assertEqual("42\n", run.stdout, run.stderr)
+        with self.assertRaisesRegex(ValueError, "ELF"):
+            older_libc.with_older_names(b"!<arch>\n" + library)
 
     def test_a_folder_is_fetched_whole_or_not_at_all(self):
         self.ask_for_a_folder()

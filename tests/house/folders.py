@@ -29,6 +29,8 @@ WHAT = {
     "detail": "helpers",
     "draft": "drafters",
     "encoder": "cascades of encoders",
+    "engines": "engines of others",
+    "engines/llama_cpp": "llama.cpp",
     "flow": "rounds as coroutines",
     "io/files": "GGUF, safetensors, JSON",
     "io/text": "tokenizers, chat templates",

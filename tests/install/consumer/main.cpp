@@ -12,6 +12,9 @@
 #ifdef consumer_has_llama
 #include "augur/io/files/gguf.hpp"
 #endif
+#ifdef consumer_has_llama_cpp
+#include "augur/engines/llama_cpp.hpp"
+#endif
 
 std::size_t rows_of(const augur::scores& scores);
 

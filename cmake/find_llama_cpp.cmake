@@ -1,0 +1,46 @@
+# Finds llama.cpp for augur::llama_cpp: in the folder augur_LLAMA_CPP, with include/ and lib/, or else by find_package(llama).
+# Sets augur_llama_cpp_PROBLEM: empty, or in one line why there is none. Installed beside augur-config.cmake.
+set(augur_LLAMA_CPP "" CACHE PATH "A folder of llama.cpp, with include/ and lib/; empty: where find_package(llama) finds it")
+
+function(augur_find_llama_cpp headers)
+  set(augur_llama_cpp_PROBLEM "" PARENT_SCOPE)
+  if(augur_LLAMA_CPP)
+    find_path(include llama.h PATHS ${augur_LLAMA_CPP}/include NO_DEFAULT_PATH NO_CACHE)
+    set(libraries "")
+    foreach(name IN ITEMS llama ggml ggml-base)
+      unset(library)
+      find_library(library NAMES ${name} lib${name}.so.0 PATHS ${augur_LLAMA_CPP}/lib ${augur_LLAMA_CPP}/lib64 NO_DEFAULT_PATH NO_CACHE)
+      if(NOT library OR NOT include)
+        set(augur_llama_cpp_PROBLEM "augur_LLAMA_CPP is ${augur_LLAMA_CPP}, which lacks include/llama.h or the library ${name} in lib/" PARENT_SCOPE)
+        return()
+      endif()
+      list(APPEND libraries ${library})
+    endforeach()
+    set(from ${augur_LLAMA_CPP})
+  else()
+    find_package(llama QUIET)
+    if(NOT TARGET llama)
+      set(augur_llama_cpp_PROBLEM "there is no llama.cpp: find_package(llama) finds none, and augur_LLAMA_CPP is not set" PARENT_SCOPE)
+      return()
+    endif()
+    set(include "")
+    set(libraries llama)
+    set(from ${llama_DIR})
+  endif()
+  add_library(augur_found_llama_cpp INTERFACE IMPORTED GLOBAL)
+  target_include_directories(augur_found_llama_cpp SYSTEM INTERFACE ${include})
+  target_link_libraries(augur_found_llama_cpp INTERFACE ${libraries})
+
+  # Not its version, which says little, but whether everything that is called is there.
+  find_package(Threads QUIET)
+  file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/llama_cpp_fits.cpp
+       "#include <augur/engines/llama_cpp.hpp>\nint main() { return augur::engines::llama_cpp::weights::load(\"\").rewinds(); }\n")
+  try_compile(fits ${CMAKE_CURRENT_BINARY_DIR}/llama_cpp_fits SOURCES ${CMAKE_CURRENT_BINARY_DIR}/llama_cpp_fits.cpp
+              LINK_LIBRARIES augur_found_llama_cpp Threads::Threads CMAKE_FLAGS -DINCLUDE_DIRECTORIES:STRING=${headers}
+              CXX_STANDARD 20 CXX_STANDARD_REQUIRED ON OUTPUT_VARIABLE said)
+  if(NOT fits)
+    string(REGEX MATCH "[^\n]*(error|undefined reference)[^\n]*" first "${said}")
+    string(STRIP "${first}" first)
+    set(augur_llama_cpp_PROBLEM "the llama.cpp in ${from} does not fit: ${first}" PARENT_SCOPE)
+  endif()
+endfunction()
