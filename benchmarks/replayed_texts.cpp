@@ -2,10 +2,11 @@
 //
 //   bench_replayed_texts TEXTS.jsonl SECONDS...
 //
-// TEXTS: a line for each text, as `augur generate --json` prints it (prompt_ids and ids). SECONDS: of a pass over 1, 2, ... rows;
-// each further row takes as much as the last. No model runs and no clock is read, so that the figures are the same everywhere.
-// Prints for each text the speed over plain decoding of the best fixed length and of cost_aware, without and with these times known
-// before, and at the end the means, and the worst beside the better of both, plain or the fixed length.
+// TEXTS: a line for each text, as `augur generate --json` prints it (prompt_ids and ids). SECONDS: of a pass over 1, 2,
+// ... rows; each further row takes as much as the last. No model runs and no clock is read, so that the figures are the
+// same everywhere. Prints for each text the speed over plain decoding of the best fixed length and of cost_aware,
+// without and with these times known before, and at the end the means, and the worst beside the better of both, plain
+// or the fixed length.
 
 #include <algorithm>
 #include <augur/augur.hpp>
