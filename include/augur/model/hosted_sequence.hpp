@@ -69,7 +69,7 @@ scattered_scores run_hosted(const M& model, std::span<const pass<S>> asked, cons
         hosted_sequence<M>& own = *hosted(*asked[i].sequence);
         std::swap(own.rows, first.results[i]);
         for (std::size_t row = 0; row < own.rows.size(); ++row) first.places.push_back(own.rows[row].data());
-        own.tree_waits = runs_tree(model, first.asked[i]);
+        own.tree_waits = runs_tree(model, without_states(first.asked[i]));
         if (!own.tree_waits) {
             own.parents.assign(asked[i].parents.begin(), asked[i].parents.end());
             own.nodes.assign(asked[i].tokens.begin(), asked[i].tokens.end());

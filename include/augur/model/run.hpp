@@ -223,7 +223,7 @@ pass_rows<M> run(const M& model, const pass<sequence_t<M>>& asked) {
 template <Model M>
 std::size_t keep(const M& model, const pass<sequence_t<M>>& asked, std::span<const std::size_t> path) {
     if constexpr (TreeModel<M>) {
-        if (runs_tree(model, asked)) {
+        if (runs_tree(model, without_states(asked))) {  // a model may show them without a pass for them
             model.keep(*asked.sequence, path);
             return path.size();
         }
