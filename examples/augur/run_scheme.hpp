@@ -4,18 +4,18 @@
 #include <augur/decode/generate.hpp>
 #include <augur/decode/resume.hpp>
 #include <augur/detail/stopwatch.hpp>
-#include <augur/measure/entropy.hpp>
 #include <augur/switching/step.hpp>
-#include <cmath>
 #include <cstddef>
 #include <optional>
 #include <sstream>
 #include <tuple>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "scheme.hpp"
 #include "terminal.hpp"
+#include "text_run.hpp"
 
 namespace augur::program {
 
@@ -89,64 +89,23 @@ std::optional<std::size_t> writer_of(const auto& session) {
     return std::nullopt;
 }
 
-/// Of every token that a round committed, from the row that it was drawn from.
-std::vector<row_reading> readings_of(const auto& view) {
-    std::vector<row_reading> all;
-    for (std::size_t i = 0; i < view.committed.size(); ++i) {
-        const logit_row row = view.rows[i == 0 ? 0 : 1 + view.decided.node(i - 1)];
-        const measure::softmax_moments m = measure::moments(row);
-        const float logit = row[static_cast<std::size_t>(view.committed[i].id)];
-        all.push_back(
-            {measure::entropy_nats(m), std::exp(static_cast<double>(logit) - m.log_sum()), logit >= m.maximum});
-    }
-    return all;
-}
-
-/// Notes where tokens come from, and shows a request its rounds, less the time in the sink.
+/// Shows a request the rounds of a session.
 template <class Session>
 struct round_notes {
-    const run_request& request;
-    run_result& result;
-    const double& in_sink;
-    double time_spent::*sink_part;
+    text_run& run;
     const Session& session;
-    double in_sink_before = 0;
-    std::vector<stage_statistics> inside_before{};
 
     void watch(const auto& view) {
-        for (const auto& t : view.committed) result.origins.push_back(t.from);
-        if (!request.on_round) return;
-        const auto drafted = view.proposed.tokens();
-        const auto parents = parents_of(view.proposed);
-        time_spent seconds = view.seconds;
-        seconds.*sink_part = std::max(0.0, seconds.*sink_part - (in_sink - in_sink_before));
-        in_sink_before = in_sink;
-        round_summary summary{view.length_before,
-                              {drafted.begin(), drafted.end()},
-                              {parents.begin(), parents.end()},
-                              view.decided,
-                              {view.committed.begin(), view.committed.end()},
-                              seconds,
-                              view.decided_on};
-        if constexpr (requires { session.policy.tree(); }) summary.tree = session.policy.tree();
-        summary.writer = writer_of(session);  // the turn changes after the watchers were shown the round
-        summary.inside = since_before();
-        if (request.reads_rows) summary.readings = readings_of(view);
-        request.on_round(summary);
-    }
-
-    /// Of a cascade's stages but the last, what they did since this was called before.
-    std::vector<stage_round> since_before() {
-        const auto& all = session.counts.stages;
-        inside_before.resize(all.size() - 1);
-        std::vector<stage_round> done;
-        for (std::size_t i = 0; i + 1 < all.size(); ++i) {
-            const stage_statistics& before = inside_before[i];
-            done.push_back(
-                {all[i].rounds - before.rounds, all[i].drafted - before.drafted, all[i].accepted - before.accepted});
-            inside_before[i] = all[i];
+        if (!run.note(view.length_before, view.proposed.tokens(), parents_of(view.proposed), view.decided,
+                      view.committed, view.decided_on, view.seconds, session.counts.stages)) {
+            return;
         }
-        return done;
+        if constexpr (requires { session.policy.tree(); }) run.summary().tree = session.policy.tree();
+        run.summary().writer = writer_of(session);  // the turn changes after the watchers were shown the round
+        for (std::size_t i = 0; run.reads_rows() && i < view.committed.size(); ++i) {
+            run.read(view.rows[i == 0 ? 0 : 1 + view.decided.node(i - 1)], view.committed[i].id);
+        }
+        run.show();
     }
 };
 
@@ -176,60 +135,42 @@ struct timed_watcher {
     }
 };
 
+/// What a policy says of itself after a text.
+template <class Policy>
+void describe_policy(const Policy& policy, run_result& result) {
+    std::ostringstream text;
+    text << policy;
+    result.policy = text.str();
+    if constexpr (requires { policy.edges_nats(); }) {
+        const auto copied = [](const auto& of) { return std::vector(of.begin(), of.end()); };
+        result.bins = {copied(policy.edges_nats()), copied(policy.lengths()), copied(policy.bins())};
+    }
+    if constexpr (requires { policy.counts(); }) result.switches = policy.counts();
+    if constexpr (requires { policy.learned(); }) result.learned = policy.learned();
+    if constexpr (requires { policy.allowance(); }) result.allowance = policy.allowance();
+}
+
 /// A text of a session that has read its prompt, from its first round to what it leaves behind. The sink's own time is
 /// taken out of what the round took; what watchers take that learn is `other`.
 template <class Scheme, class... Watchers>
 run_result run_text(const Scheme& scheme, decode::session<Scheme>& s, const run_request& request,
                     Watchers&... watchers) {
-    const decode::options& chosen = request.options;
-    double in_sink = 0, in_watchers = 0;
-    const commit::token_sink sink = [&](const commit::committed_token& t) {
-        const detail::stopwatch watch;
-        const bool go_on = !chosen.on_token || chosen.on_token(t);
-        in_sink += watch.seconds();
-        return go_on;
-    };
-    run_result result;
-    result.guarantee = guarantee_text(scheme);
-    constexpr auto sink_part = part_with_sink<decode::session<Scheme>>();
-    round_notes<decode::session<Scheme>> notes{request, result, in_sink, sink_part, s};
+    double in_watchers = 0;
+    text_run run(request, part_with_sink<decode::session<Scheme>>());
+    round_notes<decode::session<Scheme>> notes{run, s};
+    const decode::step_options chosen{.on_token = run.sink()};
     while (s.finished == finish_reason::running) {
         if (!unless_interrupted([&] {
-                decode::step(scheme, s, {.on_token = sink}, notes, timed_watcher<Watchers>{watchers, in_watchers}...);
+                decode::step(scheme, s, chosen, notes, timed_watcher<Watchers>{watchers, in_watchers}...);
             })) {
             s.finished = finish_reason::cancelled;
-            break;
         }
     }
-    if (s.finished == finish_reason::invalid_logits) detail::fail(s.fault);
-    s.stops.text().finish();
-    s.counts.seconds.*sink_part -= in_sink;
-    s.counts.seconds.other += in_watchers;
-    result.ids.assign(s.committed.generated().begin(), s.committed.generated().end());
-    result.text = s.stops.text().text();
-    result.finish = s.finished;
-    result.detail = s.stops.matched();
-    result.counts = s.counts;
-    std::ostringstream policy;
-    policy << s.policy;
-    result.policy = policy.str();
-    if constexpr (requires { s.policy.edges_nats(); }) {
-        const auto copied = [](const auto& of) { return std::vector(of.begin(), of.end()); };
-        result.bins = {copied(s.policy.edges_nats()), copied(s.policy.lengths()), copied(s.policy.bins())};
-    }
-    if constexpr (requires { s.policy.counts(); }) result.switches = s.policy.counts();
-    if constexpr (requires { s.policy.learned(); }) result.learned = s.policy.learned();
-    if constexpr (requires { s.policy.allowance(); }) result.allowance = s.policy.allowance();
+    run_result& result = run.conclude(s.stops, s.committed.generated(), s.finished, s.fault, s.counts, in_watchers);
+    result.guarantee = guarantee_text(scheme);
+    describe_policy(s.policy, result);
     result.cache_bytes = cache_bytes_of(s);
-    return result;
-}
-
-/// Where Ctrl-C came while a prompt was read.
-inline run_result cancelled_at_prompt(const statistics& so_far) {
-    run_result result;
-    result.finish = finish_reason::cancelled;
-    result.counts = so_far;
-    return result;
+    return std::move(result);
 }
 
 /// All that decoding by `Scheme` leaves behind, and for as long as request.next_turn has more tokens, the next text
