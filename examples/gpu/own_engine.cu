@@ -12,6 +12,7 @@
 #include <augur/backend/device/round.hpp>
 #include <augur/decode/generate.hpp>
 #include <augur/draft/prompt_lookup.hpp>
+#include <augur/model/check_passes.hpp>
 #include <augur/policy/fixed_length.hpp>
 #include <augur/testing/criterion_laws.hpp>
 #include <augur/testing/model_laws.hpp>
@@ -50,7 +51,7 @@ class engine {
     sequence_type make_sequence() const { return {}; }
     std::size_t length(const sequence_type& s) const { return s.tokens.size(); }
     augur::scores extend(sequence_type& s, std::span<const token> tokens) const {
-        if (s.tokens.size() + tokens.size() > context_length()) throw augur::error("the context is full");
+        augur::model::check_room(s.tokens.size(), tokens.size(), context_length());
         const auto rows = rows_of(tokens);
         s.rows.resize(rows.size());
         thrust::copy(rows.begin(), rows.end(), s.rows.begin());
@@ -58,7 +59,7 @@ class engine {
         return {s.rows.data(), tokens.size(), vocabulary};
     }
     void truncate(sequence_type& s, std::size_t length) const {
-        if (length > s.tokens.size()) throw augur::error("there are fewer tokens");
+        augur::model::check_cut(s.tokens.size(), length);
         s.tokens.resize(length);
     }
 

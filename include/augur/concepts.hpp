@@ -3,6 +3,11 @@
 //
 //   model/concepts.hpp
 //     Model                   scores tokens after a prefix and can take them back
+//       SequenceIsAnObject      which owns its cache
+//       SequenceCanBeMoved      constructed and assigned
+//       MembersAreConst         what changes is the sequence
+//       RowsAreNoPointer        they know how many they are
+//       HasPassLimits           says what its passes are bound by
 //       ScoresLastRows          computes only the rows that are needed
 //       HiddenStateModel        shows its last hidden states
 //       RunsPasses              is asked by passes: chains, trees, parts of layers, several texts
@@ -14,6 +19,8 @@
 //     FusedModel              takes tokens with hidden states
 //       FusedTreeModel          scores a tree of such inputs in one pass
 //     HasVocabularyFingerprint  is known again by its tokens
+//   model/checkpointed.hpp
+//     SavesSequences          appends tokens, saves and loads states, and cannot rewind
 //   model/device_verifier.hpp
 //     VerifiesOnDevice        judges rows where they are made
 //   draft/concept.hpp
@@ -59,5 +66,6 @@
 #include "augur/draft/exit_head.hpp"
 #include "augur/draft/heads.hpp"
 #include "augur/measure/divergence.hpp"
+#include "augur/model/checkpointed.hpp"
 #include "augur/model/device_verifier.hpp"
 #include "augur/switching/concept.hpp"

@@ -41,6 +41,7 @@
 #include "augur/testing/refined_model_laws.hpp"
 #include "augur/testing/refined_models.hpp"
 #include "augur/testing/report.hpp"
+#include "augur/testing/row_errors.hpp"
 #include "augur/testing/scheme_laws.hpp"
 #include "augur/testing/text_distribution_of.hpp"
 #include "augur/testing/trace.hpp"

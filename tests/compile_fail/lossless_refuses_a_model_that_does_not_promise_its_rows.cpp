@@ -6,13 +6,15 @@
 #include "augur/decode/generate.hpp"
 
 struct silent {
-    using sequence_type = std::size_t;
+    struct sequence_type {
+        std::size_t tokens = 0;
+    };
     std::size_t vocabulary_size() const { return 8; }
     std::size_t context_length() const { return 64; }
-    sequence_type make_sequence() const { return 0; }
-    std::size_t length(const sequence_type& s) const { return s; }
+    sequence_type make_sequence() const { return {}; }
+    std::size_t length(const sequence_type& s) const { return s.tokens; }
     augur::scores extend(sequence_type&, std::span<const augur::token>) const;
-    void truncate(sequence_type& s, std::size_t length) const { s = length; }
+    void truncate(sequence_type& s, std::size_t length) const { s.tokens = length; }
 };
 
 int main() {

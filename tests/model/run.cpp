@@ -57,7 +57,8 @@ BOOST_AUTO_TEST_CASE(a_tree_on_a_simple_model_takes_a_pass_for_each_leaf) {
     }
     BOOST_TEST(testing::difference(expected, testing::copy_of(rows)) == "");
     const std::vector<std::size_t> path{0, 3};
-    BOOST_TEST(model::keep(model, sequence, path) == 0u);  // there is nothing to gather
+    BOOST_TEST(model::keep(model, {.sequence = &sequence, .tokens = nodes, .parents = parents}, path) ==
+               0u);  // there is nothing to gather
     BOOST_TEST(model.length(sequence) == 2u);
     const auto last = model::run(model, {.sequence = &sequence, .tokens = nodes, .parents = parents, .rows = 2});
     BOOST_TEST(testing::difference({expected[3], expected[4]}, testing::copy_of(last)) == "");
@@ -73,7 +74,8 @@ BOOST_AUTO_TEST_CASE(a_tree_on_a_model_with_trees_is_one_pass_and_can_be_kept) {
     model.extend(sequence, before);
     model::run(model, {.sequence = &sequence, .tokens = nodes, .parents = parents, .rows = 1});
     BOOST_TEST(sequence.rows.size() == 5u);
-    BOOST_TEST(model::keep(model, sequence, std::vector<std::size_t>{0, 3}) == 2u);
+    const std::vector<std::size_t> path{0, 3};
+    BOOST_TEST(model::keep(model, {.sequence = &sequence, .tokens = nodes, .parents = parents}, path) == 2u);
     BOOST_TEST((sequence.tokens == std::vector<token>{1, 2, 3, 1}));
 }
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <augur/model/check_passes.hpp>
 #include <augur/model/concepts.hpp>
-#include <augur/types/error.hpp>
 #include <utility>
 #include <vector>
 
@@ -30,14 +29,14 @@ struct model {
     std::size_t length(const sequence_type& s) const { return s.tokens.size(); }
 
     augur::scores extend(sequence_type& s, std::span<const augur::token> tokens) const {
-        if (s.tokens.size() + tokens.size() > context_length()) throw augur::error("the context is full");
+        augur::model::check_room(s.tokens.size(), tokens.size(), context_length());
         s.rows.assign(tokens.size() * 8, 0.0f);
         for (std::size_t i = 0; i < tokens.size(); ++i) s.rows[i * 8 + (s.tokens.size() + i + 1) % 8] = 1;
         s.tokens.insert(s.tokens.end(), tokens.begin(), tokens.end());
         return rows_of(s);
     }
     void truncate(sequence_type& s, std::size_t length) const {
-        if (length > s.tokens.size()) throw augur::error("there are fewer tokens");
+        augur::model::check_cut(s.tokens.size(), length);
         s.tokens.resize(length);
     }
 
@@ -58,7 +57,7 @@ inline void check(passes_asked asked, std::size_t context, std::size_t layers = 
     augur::model::check_passes(asked, layers);
     for (const auto& each : asked) {
         augur::model::check_waiting(each, each.sequence->waiting.size() / 8, 1);
-        if (each.sequence->tokens.size() + each.tokens.size() > context) throw augur::error("the context is full");
+        augur::model::check_room(each.sequence->tokens.size(), each.tokens.size(), context);
     }
 }
 

@@ -462,4 +462,43 @@ BOOST_AUTO_TEST_CASE(rows_that_are_not_bitwise_have_a_tolerance) {
     BOOST_TEST(wider.kept(), wider);
 }
 
+/// As of activations in fewer bits: too much for the tolerance, and far less than to another text's row.
+BOOST_AUTO_TEST_CASE(rounding_beyond_the_tolerance_is_told_from_mistakes) {
+    const auto r = model_laws(within_numerics(0.01f));
+    BOOST_TEST(!r.kept());
+    BOOST_TEST(r.kept_but_for_rounding(), r);
+    BOOST_TEST(r.rounded.size() > 1u);
+    BOOST_TEST(r.largest_error > 2e-3);
+    BOOST_TEST(r.largest_error < 0.011);
+    std::ostringstream out;
+    out << r;
+    BOOST_TEST(out.str().find(", 0 broken, ") != std::string::npos, out.str());
+    BOOST_TEST(
+        out.str().find("rounding only: extending in parts equals extending at once\n    the largest error is 0.0") !=
+            std::string::npos,
+        out.str());
+    /// Rounded, and now and then another row: the mistake is found behind the rounding.
+    struct swaps_rows : within_numerics {
+        swaps_rows() : within_numerics(0.01f) {}
+        scores extend(testing::mock_sequence& s, std::span<const token> tokens) const {
+            const scores rows = within_numerics::extend(s, tokens);
+            if (tokens.size() == 3) std::swap_ranges(s.rows.begin(), s.rows.begin() + 5, s.rows.begin() + 5);
+            return rows;
+        }
+    };
+    const auto wrong = model_laws(swaps_rows());
+    BOOST_TEST(wrong.breaks("extending in parts equals extending at once"));
+    BOOST_TEST(!wrong.kept_but_for_rounding());
+    BOOST_TEST(model_laws(sound).largest_error == 0);
+}
+
+/// A row of a real vocabulary is 200 kB: a model that can leave rows out is asked for none that nobody reads.
+BOOST_AUTO_TEST_CASE(no_rows_are_asked_for_that_nobody_reads) {
+    const testing::counting_model counted(testing::hashed_model(5, 1, 2, 1 << 13));
+    const auto r = model_laws(counted, {.cases = 1});
+    BOOST_TEST(r.kept(), r);
+    BOOST_TEST(counted.counts().tokens > std::size_t{1} << 13);
+    BOOST_TEST(counted.counts().rows < std::size_t{1} << 12);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

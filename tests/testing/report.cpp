@@ -39,6 +39,23 @@ BOOST_AUTO_TEST_CASE(a_broken_law_is_named_with_the_smallest_case_and_the_seed) 
     BOOST_TEST(printed(r) == "numbers: 1 laws checked, 1 broken\n  broken: below 37\n    seed 4, case 0: got {37}");
 }
 
+BOOST_AUTO_TEST_CASE(progress_names_each_law_and_shrinking_ends_by_time) {
+    std::ostringstream progress;
+    testing::report r{"numbers"};
+    std::size_t calls = 0;
+    const auto breaks = [&](choices& from) {
+        ++calls;
+        return from.below(1000) < 1000 ? "wrong" : "";
+    };
+    const testing::effort tries{.cases = 7, .shrink_seconds = 0, .progress = &progress};
+    testing::check(r, "sound", tries, [](choices&) { return ""; });
+    testing::check(r, "wrong", tries, breaks);
+    BOOST_TEST(progress.str() == "numbers: sound: 7 cases\nnumbers: wrong: 1 cases, broken\n");
+    const std::size_t bounded = calls;
+    testing::check(r, "wrong again", {.cases = 7}, breaks);
+    BOOST_TEST(calls - bounded > bounded);  // and shrinks
+}
+
 BOOST_AUTO_TEST_CASE(equal_seeds_take_the_same_inputs_for_longer_or_shorter) {
     const auto first_numbers = [](const testing::effort& tries, std::size_t stop_after) {
         std::vector<std::size_t> seen;

@@ -15,7 +15,9 @@ namespace {
 
 /// A model that notes the rows of each pass.
 struct noting_model {
-    using sequence_type = std::size_t;
+    struct sequence_type {
+        std::size_t tokens = 0;
+    };
     struct rows_type {
         std::size_t count;
         std::size_t size() const { return count; }
@@ -27,17 +29,17 @@ struct noting_model {
 
     std::size_t vocabulary_size() const { return 3; }
     std::size_t context_length() const { return context; }
-    sequence_type make_sequence() const { return 0; }
-    std::size_t length(const sequence_type& s) const { return s; }
+    sequence_type make_sequence() const { return {}; }
+    std::size_t length(const sequence_type& s) const { return s.tokens; }
     rows_type extend(sequence_type& s, std::span<const token> tokens) const {
         for (const token id : tokens) BOOST_REQUIRE(id >= 0 && id < 3);
-        passes.emplace_back(s, tokens.size());
+        passes.emplace_back(s.tokens, tokens.size());
         if (tokens.size() == disturbed) std::this_thread::sleep_for(std::chrono::milliseconds(5));
-        s += tokens.size();
-        BOOST_REQUIRE(s <= context);
+        s.tokens += tokens.size();
+        BOOST_REQUIRE(s.tokens <= context);
         return {tokens.size()};
     }
-    void truncate(sequence_type& s, std::size_t length) const { s = length; }
+    void truncate(sequence_type& s, std::size_t length) const { s.tokens = length; }
 };
 static_assert(Model<noting_model>);
 
@@ -59,7 +61,7 @@ BOOST_AUTO_TEST_CASE(row_counts_take_turns_behind_the_context_each_after_one_of_
 }
 
 struct blank_model : noting_model {
-    sequence_type make_blank_sequence(std::size_t tokens) const { return tokens; }
+    sequence_type make_blank_sequence(std::size_t tokens) const { return {tokens}; }
 };
 
 BOOST_AUTO_TEST_CASE(a_model_with_blank_sequences_is_not_prefilled) {

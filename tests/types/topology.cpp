@@ -65,6 +65,20 @@ BOOST_AUTO_TEST_CASE(what_is_too_deep_is_cut_off) {
 }
 
 /// An empty span is a chain: each function says of it what it says of the chain written out.
+/// 0 has the children 1 and 2, 3 follows 1, 4 the prefix.
+BOOST_AUTO_TEST_CASE(the_first_nodes_are_as_many_as_nodes_and_leaves_allow) {
+    const topology tree{-1, 0, 0, 1, -1};
+    BOOST_TEST((tree.first(5, 3) == tree));
+    BOOST_TEST((tree.first(9, 9) == tree));
+    BOOST_TEST((tree.first(3, 3) == topology{-1, 0, 0}));
+    BOOST_TEST((tree.first(5, 2) == topology{-1, 0, 0, 1}));  // 3 takes the place of 1
+    BOOST_TEST((tree.first(5, 1) == topology{-1, 0}));
+    BOOST_TEST((tree.first(5, 0) == topology()));
+    BOOST_TEST((tree.first(0, 5) == topology()));
+    BOOST_TEST(parents::fitting({}, 7, 4, 1) == 4u);
+    BOOST_TEST(parents::fitting({}, 7, 4, 0) == 0u);
+}
+
 BOOST_AUTO_TEST_CASE(paths_of_child_ranks_are_a_tree_in_any_order) {
     using paths = std::vector<std::vector<std::size_t>>;
     const paths listed{{0, 1}, {0}, {1, 0, 0}, {1}, {0, 0}, {1, 0}};

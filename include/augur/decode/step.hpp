@@ -19,6 +19,7 @@
 #include "augur/draft/context.hpp"
 #include "augur/flow/task.hpp"
 #include "augur/measure/entropy.hpp"
+#include "augur/model/limits.hpp"
 #include "augur/round/device_verifier.hpp"
 #include "augur/round/judged_round.hpp"
 #include "augur/types/observation.hpp"
@@ -161,11 +162,15 @@ class step_judge {
                augur::detail::stopwatch& watch, Watchers&... watchers)
         : scheme_(scheme), s_(s), chosen_(chosen), context_(context), watch_(watch), watchers_(watchers...) {}
 
-    void operator()(const model::pass_rows<typename Scheme::target_type>& rows) {
+    void operator()(model::pass_rows<typename Scheme::target_type>& rows) {
         auto& record = s_.last;
         accept::walk(scheme_.criterion(), rounds::as_judged<trees, typename Scheme::criterion_type>(record.proposed),
                      rows, s_.transform, s_.committed, s_.chooser, s_.seen.round, s_.target_rows, record.decided);
         record.seconds.accept = watch_.lap();
+        constexpr bool looks = sizeof...(Watchers) > 0 || augur::detail::HasMemberWatch<typename Scheme::policy_type>;
+        if (looks && chosen_.on_token && model::limits_of(scheme_.target()).rows_end_with_next_run) {
+            rows.keep();  // on_token may run other sequences
+        }
         finish(rows);
     }
 
@@ -207,9 +212,11 @@ flow::task run_round(const Scheme& scheme, session<Scheme, C>& s, const step_opt
     if constexpr (ReadsStates<drafter_type>) {  // a round that ended early showed it nothing
         s.target.rewind(s.committed.tokens().first(s.shown));
     }
-    draft::context context(s.committed, s.transform, s.chooser, s.policy, s.seen, budget - 1, shown_by<drafter_type>,
-                           &s.frames(), draft::lent<drafter_type>(s.target));
+    draft::context context(s.committed, s.transform, s.chooser, s.policy, s.seen,
+                           model::most_drafted(scheme.target(), budget - 1), shown_by<drafter_type>, &s.frames(),
+                           draft::lent<drafter_type>(s.target));
     context.be_timed(chosen.timed);
+    context.fit_trees(model::room_for_tree(scheme.target()));
     step_judge<Scheme, C, decltype(context), Watchers...> judge(scheme, s, chosen, context, watch, watchers...);
     co_await rounds::judged_round<drafts_trees<drafter_type, typename Scheme::policy_type>>(
         scheme.drafter(), s.drafter_state, context, s.target, s.last.proposed, watch, s.last.seconds, judge);
@@ -241,7 +248,7 @@ class open_round {
     /// Does all work itself.
     void finish() {
         while (!done()) {
-            wanted()->run();
+            wanted()->run_and_go_on();
             resume();
         }
     }

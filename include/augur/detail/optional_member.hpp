@@ -78,6 +78,9 @@ struct name_passes {
 struct name_keep {
     int keep;
 };
+struct name_limits {
+    int limits;
+};
 struct name_vocabulary_fingerprint {
     int vocabulary_fingerprint;
 };
@@ -221,6 +224,14 @@ concept HasMemberKeep = CanBeDerivedFrom<T> && !requires {
 }
 &&!requires {
     typename just<T>::keep;
+};
+
+template <class T>
+concept HasMemberLimits = CanBeDerivedFrom<T> && !requires {
+    &with_name<T, name_limits>::limits;
+}
+&&!requires {
+    typename just<T>::limits;
 };
 
 template <class T>

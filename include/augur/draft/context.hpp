@@ -10,6 +10,7 @@
 
 #include "augur/flow/frames.hpp"
 #include "augur/measure/entropy.hpp"
+#include "augur/model/limits.hpp"
 #include "augur/policy/concept.hpp"
 #include "augur/policy/plan_query.hpp"
 #include "augur/random/chooser.hpp"
@@ -77,15 +78,19 @@ class context {
     /// The committed tokens; a drafter may push speculative tokens and must take them back (types/prefix.hpp).
     augur::prefix& prefix() { return before_; }
 
-    /// The tree that the policy wants, as far as there is room for its paths: the parents of its nodes. Empty where it
+    /// The tree that the policy wants, as far as there is room for its paths and one pass takes its nodes and leaves
+    /// (the first ones): the parents of its nodes. Empty where it
     /// wants a length: a chain of wanted() tokens. To be asked once rows_ahead() rows are shown, or as many of
     /// them as there are; stays until the policy is asked again.
     std::span<const std::int32_t> plan() {
         const topology* const whole = query_.plan(policy_).tree;
         check_plan();
         if (whole == nullptr || is_chain_) return {};
-        if (whole->depth() <= budget_) return whole->parents();
-        if (cut_.depth() != budget_ || cut_from_ != whole) cut_ = whole->within(budget_);
+        const std::size_t fits = parents::fitting(whole->parents(), whole->size(), room_.nodes, room_.leaves);
+        if (whole->depth() <= budget_ && fits == whole->size()) return whole->parents();
+        if (cut_.depth() != budget_ || cut_from_ != whole) {
+            cut_ = whole->within(budget_).first(room_.nodes, room_.leaves);
+        }
         cut_from_ = whole;
         return cut_.parents();
     }
@@ -119,7 +124,7 @@ class context {
     /// Once it has grown to this depth: how many of its nodes are to be drafted, the best ones.
     std::size_t wants_of(std::size_t depth, std::span<const float> values) {
         const growth_budget* const grow = query_.planned().grow;
-        return grow == nullptr ? values.size() : grow->keep(query_.see_depth(depth), values);
+        return std::min(room_.nodes, grow == nullptr ? values.size() : grow->keep(query_.see_depth(depth), values));
     }
 
     /// Whether the plan asks for a tree that grows by value, as far as can be told so far.
@@ -166,6 +171,8 @@ class context {
     Target& target() requires(!std::same_as<Target, no_target>) { return *target_; }
     /// Whether what is inside may look at the clock, or counts each part of a round as a millisecond.
     bool timed() const { return timed_; }
+    /// What the verifier takes of a tree in one pass: plans are cut to it.
+    void fit_trees(const model::tree_room& room) { room_ = room; }
     void be_timed(bool timed) { timed_ = timed; }
     /// Time that the drafter has spent on layers that the target would run in any case: it is the verifier's.
     void count_as_verifying(double seconds) { verifying_ += seconds; }
@@ -211,6 +218,7 @@ class context {
     flow::frames* frames_;
     flow::frames own_frames_{};
     Target* target_;
+    model::tree_room room_{};
     double verifying_ = 0;
     bool timed_ = true;
     std::size_t committed_;  ///< tokens before the draft

@@ -15,6 +15,7 @@
 #include "augur/flow/task.hpp"
 #include "augur/model/cached_sequence.hpp"
 #include "augur/model/concepts.hpp"
+#include "augur/model/limits.hpp"
 #include "augur/model/same_vocabulary.hpp"
 #include "augur/types/token_selector.hpp"
 
@@ -86,7 +87,7 @@ class draft_model {
     flow::task rows_after(state_type& state, auto& context, const proposal<DraftDistribution>& tree,
                           std::span<const std::int32_t> nodes, const See& see) const {
         const std::size_t context_length = model().context_length();
-        if (!TreeModel<model_type> || nodes.front() == after_prefix) {
+        if (!model::supports(model(), pass_features::trees) || nodes.front() == after_prefix) {
             for (const std::int32_t node : nodes) {
                 const at_node path(context, tree, node);
                 if (context.prefix().size() > context_length) co_return;

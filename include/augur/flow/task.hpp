@@ -144,7 +144,7 @@ class runner {
     /// Does all that it waits for, one after the other.
     void finish() {
         while (at_.wanted != nullptr) {
-            at_.wanted->run();
+            at_.wanted->run_and_go_on();
             resume();
         }
     }

@@ -28,6 +28,11 @@ class work {
         work* const alone = this;
         run_together({&alone, 1});
     }
+    /// The same where its round goes on before anything else is run: what a model has made need not be copied.
+    void run_and_go_on() noexcept {
+        goes_on_at_once_ = true;
+        run();
+    }
     /// Does all of them at once. Where that throws each is done alone, so that none fails for another; who does one
     /// alone takes back what is left of it. Refuses those
     /// that do not go with each other; nothing is done then.
@@ -44,6 +49,7 @@ class work {
 
     static const void* kind_of(const work& of) { return of.kind_; }
     void set_done() { done_ = true; }
+    bool goes_on_at_once() const { return goes_on_at_once_; }
     /// Where the round goes on.
     void check() const {
         if (!done_) augur::detail::fail("a round was resumed before what it waits for was done");
@@ -55,6 +61,7 @@ class work {
     function does_;
     const void* kind_;
     bool done_ = false;
+    bool goes_on_at_once_ = false;
     std::exception_ptr failure_;
 };
 

@@ -148,7 +148,7 @@ class host_model {
     /// Forgets everything after the first `length` tokens, exactly. Throws if there are fewer.
     void truncate(sequence& s, std::size_t length) const {
         parts_->passes.check(s);
-        check_truncation(s.length_, length);
+        augur::model::check_cut(s.length_, length);
         const std::size_t finished = s.length_ - waiting(s);
         s.waiting_.resize(std::min(waiting(s), length - std::min(length, finished)) * hidden_size());
         s.length_ = length;

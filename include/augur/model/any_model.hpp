@@ -16,6 +16,7 @@
 #include "augur/model/device_verifier.hpp"
 #include "augur/model/engine_traits.hpp"
 #include "augur/model/hosted_sequence.hpp"
+#include "augur/model/limits.hpp"
 #include "augur/model/same_vocabulary.hpp"
 #include "augur/random/chooser.hpp"
 #include "augur/transform/pipeline.hpp"
@@ -104,6 +105,8 @@ class erased_model {
     std::size_t vocabulary_size() const { return held_->vocabulary_size(); }
     std::string vocabulary_fingerprint() const { return held_->vocabulary_fingerprint(); }
     std::size_t context_length() const { return held_->context_length(); }
+    /// The engine's; of its trees only where it runs any.
+    pass_limits limits() const { return held_->limits(); }
     std::size_t hidden_size() const requires shows_states { return held_->hidden_size(); }
     std::size_t layer_count() const requires runs_layers { return held_->layer_count(); }
     std::size_t waiting(const sequence_type& s) const requires runs_layers { return held_->waiting(*s.held_); }
@@ -156,6 +159,7 @@ class erased_model {
         virtual std::size_t vocabulary_size() const = 0;
         virtual std::string vocabulary_fingerprint() const = 0;
         virtual std::size_t context_length() const = 0;
+        virtual pass_limits limits() const = 0;
         virtual std::size_t hidden_size() const = 0;
         virtual std::size_t layer_count() const = 0;  ///< 0 where parts of them are not run
         virtual std::size_t waiting(const sequence_base& s) const = 0;
@@ -241,6 +245,12 @@ class erased_model {
         std::size_t vocabulary_size() const override { return static_cast<std::size_t>(own().vocabulary_size()); }
         std::string vocabulary_fingerprint() const override { return augur::detail::vocabulary_fingerprint_of(own()); }
         std::size_t context_length() const override { return static_cast<std::size_t>(own().context_length()); }
+        pass_limits limits() const override {
+            pass_limits all = limits_of(own());
+            if (!supports(own(), pass_features::trees)) all.most_tree_nodes = all.most_leaves = no_limit;
+            all.features = passes;
+            return all;
+        }
         std::size_t hidden_size() const override {
             if constexpr (shows_states) return own().hidden_size();
             return 0;

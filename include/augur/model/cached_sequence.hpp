@@ -11,6 +11,7 @@
 #include "augur/flow/task.hpp"
 #include "augur/model/concepts.hpp"
 #include "augur/model/hidden_states.hpp"
+#include "augur/model/limits.hpp"
 #include "augur/model/pass_work.hpp"
 #include "augur/model/run.hpp"
 #include "augur/types/prefix.hpp"
@@ -70,17 +71,18 @@ class cached_sequence {
 
     /// co_await ask_tree(tokens, nodes, parents): rows of the last of `tokens` and of each node, whose parent is a node
     /// before it or -1, the last token; or of the last `rows` nodes only. The cache holds neither what it lacked of
-    /// `tokens` nor nodes until keep(). In one pass where M is a TreeModel; else path by path (model/run.hpp).
+    /// `tokens` nor nodes until keep(). In one pass where M runs such a tree (runs_tree); else path by path (run.hpp).
     asked_tree ask_tree(const prefix_tokens& tokens, std::span<const token> nodes,
                         std::span<const std::int32_t> parents, std::size_t rows = all_rows) {
         return asked_tree(*this, tokens, nodes, parents, std::min(rows, nodes.size() + 1));
     }
-    /// After ask_tree: holds its tokens and these nodes, a path from the root. Where M is no TreeModel nothing is held
-    /// more than before, and what is lacking is computed again when it is asked for.
+    /// After ask_tree: holds its tokens and these nodes, a path from the root. Where it went path by path nothing is
+    /// held more than before, and what is lacking is computed again when it is asked for.
     void keep(std::span<const std::size_t> path) {
         kept_.clear();
         states_known_ = false;
         if constexpr (TreeModel<M>) {
+            if (!tree_waits_) return;
             const std::size_t before = tokens_.size(), chain = tree_tokens_.size() - tree_size_;
             for (std::size_t i = 0; i < chain; ++i) kept_.push_back(i);
             for (std::size_t node : path) kept_.push_back(chain + node);
@@ -125,7 +127,7 @@ class cached_sequence {
         forget_waiting();
         rewind(tokens);
         while (tokens_.size() < tokens.size()) {
-            const auto part = tokens.subspan(tokens_.size(), std::min(tokens.size() - tokens_.size(), most_states));
+            const auto part = tokens.subspan(tokens_.size(), states_at_once(tokens.size() - tokens_.size()));
             run_once({.sequence = &sequence_, .tokens = part, .rows = 0, .states = true});
             see(states(tokens_.size()));
         }
@@ -137,7 +139,7 @@ class cached_sequence {
         forget_waiting();
         rewind(tokens);
         while (tokens_.size() < tokens.size()) {
-            const std::size_t first = tokens_.size(), count = std::min(tokens.size() - first, most_states);
+            const std::size_t first = tokens_.size(), count = states_at_once(tokens.size() - first);
             layers_ = layers;
             run_once({.sequence = &sequence_, .tokens = tokens.subspan(first, count), .to_layer = layers});
             see(hidden_states(first, model_->hidden(sequence_), count));
@@ -147,7 +149,7 @@ class cached_sequence {
 
     /// The states that the last pass made, of those of its tokens that are still held and lie before `end`: of those
     /// too that the cache lacked, where M is a PrefillsStates or fill() has shown states before. None after a tree that
-    /// M computed path by path; then they come with the next chain.
+    /// M computed path by path, or a chain that was longer than its passes; then they come with the next chain.
     auto states(std::size_t end) const requires HiddenStateModel<M> {
         auto rows = model_->hidden(sequence_);
         const std::size_t held = std::min(tokens_.size(), end);
@@ -160,6 +162,13 @@ class cached_sequence {
         return hidden_states(first, std::move(rows), std::max(held, first) - first);
     }
 
+    /// Nodes and leaves of a tree after `tokens` that one pass takes beside those that the cache lacks of them.
+    tree_room room_for_tree(const prefix_tokens& tokens) {
+        if constexpr (!HasPassLimits<M>) return {};
+        const std::size_t shared = follower_.shared(tokens_, tokens);
+        return model::room_for_tree(*model_, tokens.size() - std::min(shared, tokens.size() - 1));
+    }
+
     /// Storage for so many tokens beside the model's own.
     void reserve(std::size_t tokens) { tokens_.reserve(tokens); }
 
@@ -169,6 +178,8 @@ class cached_sequence {
  private:
     /// Bounds the memory that a long prompt's states take.
     static constexpr std::size_t most_states = 512;
+    std::size_t most_in_pass() const { return limits_of(*model_).most_tokens_of_a_pass; }
+    std::size_t states_at_once(std::size_t tokens) const { return std::min({tokens, most_states, most_in_pass()}); }
 
     /// The model may hold more than is known of: where it threw, or memory failed behind its back.
     void cut(std::size_t length) {
@@ -195,7 +206,7 @@ class cached_sequence {
         return {.sequence = &sequence_,
                 .tokens = missing,
                 .rows = rows_for(rows, missing.size()),
-                .states = PrefillsStates<M> && missing.size() > rows};
+                .states = PrefillsStates<M> && missing.size() > rows && missing.size() <= most_in_pass()};
     }
 
     /// Whether passes make the states of all their tokens.
@@ -242,7 +253,7 @@ class cached_sequence {
         tokens_.insert(tokens_.end(), added.begin(), added.end());
         kept_.clear();
         states_at_ = tokens_.size();
-        states_known_ = waiting() == 0;
+        states_known_ = waiting() == 0 && added.size() <= most_in_pass();
     }
 
     pass<sequence_t<M>> tree_pass(const prefix_tokens& tokens, std::span<const token> nodes,
@@ -257,11 +268,12 @@ class cached_sequence {
         tree_parents_.clear();
         for (std::int32_t i = 0; i < chain; ++i) tree_parents_.push_back(i - 1);
         for (std::int32_t parent : parents) tree_parents_.push_back(chain + parent);
-        return {.sequence = &sequence_,
-                .tokens = tree_tokens_,
-                .parents = tree_parents_,
-                .rows = TreeModel<M> ? rows_for(rows, tree_tokens_.size()) : rows,
-                .states = TreeModel<M> && PrefillsStates<M>};
+        pass<sequence_t<M>> wanted{
+            .sequence = &sequence_, .tokens = tree_tokens_, .parents = tree_parents_, .rows = rows};
+        tree_waits_ = runs_tree(*model_, wanted);
+        if (tree_waits_) wanted.rows = rows_for(rows, tree_tokens_.size());
+        wanted.states = tree_waits_ && PrefillsStates<M>;
+        return wanted;
     }
 
     const M* model_;
@@ -276,6 +288,7 @@ class cached_sequence {
     std::vector<std::int32_t> tree_parents_;
     std::size_t tree_size_ = 0;
     bool tree_states_ = false;       // made by its pass
+    bool tree_waits_ = false;        // in the model
     std::vector<std::size_t> kept_;  // places in the last pass, if a path of it was kept
 };
 

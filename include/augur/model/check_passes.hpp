@@ -10,6 +10,16 @@
 
 namespace augur::model {
 
+/// Throws unless a sequence of so many tokens has room for `more` in a context of `context`.
+inline void check_room(std::size_t length, std::size_t more, std::size_t context) {
+    if (length <= context && more <= context - length) return;
+    augur::detail::fail("a sequence of ", length, " tokens cannot grow by ", more, " in a context of ", context);
+}
+/// Throws unless a sequence of so many tokens can be cut to `to`.
+inline void check_cut(std::size_t length, std::size_t to) {
+    if (to > length) augur::detail::fail("cannot truncate a sequence of ", length, " tokens to ", to);
+}
+
 /// Throws unless each of `tokens` tokens follows an earlier one, or -1.
 inline void check_parents(std::size_t tokens, std::span<const std::int32_t> parents) {
     if (parents.size() != tokens) augur::detail::fail("run: ", tokens, " tokens, but ", parents.size(), " parents");

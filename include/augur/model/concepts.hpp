@@ -23,6 +23,11 @@ template <class Row>
 concept LastingRow = std::is_lvalue_reference_v<Row> || std::ranges::borrowed_range<Row> ||
     std::derived_from<std::remove_cvref_t<Row>, logit_row>;
 
+/// Rows know how many they are and how long: a pointer to numbers does not. augur::scores(data, rows, vocabulary_size)
+/// is a view of them.
+template <class R>
+concept RowsAreNoPointer = !std::is_pointer_v<std::remove_cvref_t<R>>;
+
 /// Rows of logits, indexable by row: as a view, or as a reference to what the rows or their model own. Models:
 /// augur::scores, std::vector<std::vector<float>>.
 template <class R>
@@ -54,9 +59,19 @@ concept HasContextLength = requires(const M& model) {
 template <class M>
 using sequence_t = typename M::sequence_type;
 
+/// A sequence is an object that owns its cache, and releases it where it ends. A number of one (an int) would be
+/// copied: let a class own it, which forgets it when it is moved from (examples/own_engine.cpp).
+template <class S>
+concept SequenceIsAnObject = std::is_class_v<S>;
+
+/// A sequence can be moved: constructed and assigned. One with a reference or a const member cannot be assigned.
+template <class S>
+concept SequenceCanBeMoved = std::movable<S>;
+
 /// `model.make_sequence()`: an empty sequence (its key-value cache), owned by the caller.
 template <class M>
-concept MakesSequences = std::movable<sequence_t<M>> && requires(const M& model) {
+concept MakesSequences = SequenceIsAnObject<sequence_t<M>> && SequenceCanBeMoved<sequence_t<M>> &&
+    requires(const M& model) {
     { model.make_sequence() } -> std::same_as<sequence_t<M>>;
 };
 
@@ -70,6 +85,7 @@ concept MeasuresSequences = requires(const M& model, const sequence_t<M>& sequen
 /// follows tokens[i].
 template <class M>
 concept ExtendsSequences = requires(const M& model, sequence_t<M>& sequence, std::span<const token> tokens) {
+    requires RowsAreNoPointer<decltype(model.extend(sequence, tokens))>;
     { model.extend(sequence, tokens) } -> LogitRows;
 };
 
@@ -79,21 +95,38 @@ concept TruncatesSequences = requires(const M& model, sequence_t<M>& sequence, s
     { model.truncate(sequence, length) } -> std::same_as<void>;
 };
 
+/// What changes is the sequence, not the model, which many of them share: its members are const.
+template <class M>
+concept MembersAreConst = (!requires(M& model) { model.vocabulary_size(); } || HasVocabularySize<M>) &&
+    (!requires(M& model) { model.context_length(); } || HasContextLength<M>) &&
+    (!requires(M& model) { model.make_sequence(); } || requires(const M& model) { model.make_sequence(); }) &&
+    (!requires(M& model, sequence_t<M>& s) { model.length(s); } || MeasuresSequences<M>) &&
+    (!requires(M& model, sequence_t<M>& s, std::span<const token> tokens) { model.extend(s, tokens); } ||
+     requires(const M& model, sequence_t<M>& s, std::span<const token> tokens) { model.extend(s, tokens); }) &&
+    (!requires(M& model, sequence_t<M>& s) { model.truncate(s, 0); } ||
+     requires(const M& model, sequence_t<M>& s) { model.truncate(s, 0); });
+
+/// `model.limits()`: what its passes are bound by. Optional.
+template <class M>
+concept HasPassLimits = requires(const M& model) {
+    { model.limits() } -> std::same_as<pass_limits>;
+};
+
 /// Scores tokens after a prefix and can take them back. A model is immutable weights; the caller owns its sequences.
 /// Define: sequence_type, vocabulary_size(), context_length(), make_sequence(), length(), extend(), truncate().
-///         Optional: vocabulary_fingerprint() (HasVocabularyFingerprint).
+///         Optional: vocabulary_fingerprint() (HasVocabularyFingerprint), limits() (HasPassLimits).
 /// Laws:   extending by a and then by b gives the rows of extending by a and b at once: up to rounding, or bit for bit
 ///         where the model says `static constexpr bool bitwise_rows = true`. What is decoded from the rows of a model
 ///         that does not say so is within numerics;
 ///         truncating and extending equals a fresh sequence; sequences do not influence each other;
 ///         truncating beyond the length, or extending past the context, throws and changes nothing;
-///         rows stay valid until the same sequence is extended again.
+///         rows stay valid until the same sequence is extended again, or until any is where limits() says so.
 /// Composes: as the target, as the draft, and as any model of a cascade.
 ///         speculate(small, large, policy::fixed_length{4}, accept::exact{})
 /// Models: llama::host_model, testing::function_model. Smallest: tests/model/smallest.hpp.
 template <class M>
-concept Model = HasVocabularySize<M> && HasContextLength<M> && MakesSequences<M> && MeasuresSequences<M> &&
-    ExtendsSequences<M> && TruncatesSequences<M>;
+concept Model = MembersAreConst<M> && HasVocabularySize<M> && HasContextLength<M> && MakesSequences<M> &&
+    MeasuresSequences<M> && ExtendsSequences<M> && TruncatesSequences<M>;
 
 /// `model.extend(sequence, tokens, last)`: as extend, but computes only the last `last` rows (0 <= last <= tokens).
 /// Law: they equal the last rows of the full extend.
@@ -113,8 +146,8 @@ concept HiddenStateModel = Model<M> && requires(const M& model, const sequence_t
 };
 
 /// `model.run(passes)`: runs passes of several sequences, together where it can; returns their rows one after another,
-/// which stay valid until one of these sequences is run or extended again. What it does beyond chains one at a time is
-/// said by `static constexpr pass_features passes`; the rest is done by `model::run` (run.hpp).
+/// which stay valid until one of these sequences is run or extended again (or any: limits()). What it does beyond
+/// chains one at a time is said by `static constexpr pass_features passes`; the rest is done by `model::run` (run.hpp).
 /// Laws: the rows of a pass are those of extend, and do not depend on the passes beside it: bit for bit where the model
 ///       promises bitwise rows; a chain leaves its sequence as extend does; every sequence is there once; a run that
 ///       throws changes nothing; of several sequences, one may be read while another is run.

@@ -23,7 +23,8 @@ struct hosted_sequence {
 
     sequence_t<M> sequence;
     pass_rows<M> rows;                       ///< of the last run
-    std::vector<token> nodes;                ///< of a tree, where the model has none
+    bool tree_waits = false;                 ///< of the last run, in the model
+    std::vector<token> nodes;                ///< of a tree, where it does not
     std::vector<std::int32_t> parents;       ///< theirs
     std::size_t scored_at = 0;               ///< tokens before them
     std::vector<float> states;               ///< theirs, if the last run wanted them; else the engine has what it shows
@@ -38,10 +39,10 @@ pass<Own> asked_of(Own& sequence, const pass<S>& asked) {
     return {&sequence, asked.tokens, asked.parents, asked.rows, asked.from_layer, asked.to_layer, asked.states};
 }
 
-/// Whether M does not run it by itself, but path by path.
-template <Model M, class S>
-bool shows_paths(const pass<S>& asked) {
-    return HiddenStateModel<M> && !TreeModel<M> && asked.states && !asked.parents.empty();
+/// Whether M runs this tree not by itself, but path by path, and its states are wanted.
+template <Model M>
+bool shows_paths(const M& model, const pass<sequence_t<M>>& asked) {
+    return HiddenStateModel<M> && asked.states && !asked.parents.empty() && !runs_tree(model, without_states(asked));
 }
 
 /// Passes on sequences S, of which `hosted(sequence)` is where M's is. The rows stay with the sequences that they are
@@ -57,7 +58,7 @@ scattered_scores run_hosted(const M& model, std::span<const pass<S>> asked, cons
         first.asked.push_back(asked_of(own.sequence, asked[i]));
         own.states.clear();
         first.results[i].states = nullptr;
-        if (shows_paths<M>(asked[i])) {
+        if (shows_paths(model, first.asked[i])) {
             first.results[i].states = &own.states;
             first.asked[i].states = false;
         }
@@ -68,7 +69,8 @@ scattered_scores run_hosted(const M& model, std::span<const pass<S>> asked, cons
         hosted_sequence<M>& own = *hosted(*asked[i].sequence);
         std::swap(own.rows, first.results[i]);
         for (std::size_t row = 0; row < own.rows.size(); ++row) first.places.push_back(own.rows[row].data());
-        if constexpr (!TreeModel<M>) {
+        own.tree_waits = runs_tree(model, first.asked[i]);
+        if (!own.tree_waits) {
             own.parents.assign(asked[i].parents.begin(), asked[i].parents.end());
             own.nodes.assign(asked[i].tokens.begin(), asked[i].tokens.end());
             own.scored_at = static_cast<std::size_t>(model.length(own.sequence));
@@ -77,19 +79,18 @@ scattered_scores run_hosted(const M& model, std::span<const pass<S>> asked, cons
     return {first.places.data(), first.places.size(), static_cast<std::size_t>(model.vocabulary_size())};
 }
 
-/// Appends a path of the tree that was run last: what waits, or on a model without trees, by one more pass.
+/// Appends a path of the tree that was run last: what waits, or where it went path by path, by one more pass.
 template <Model M>
 void keep_hosted(const M& model, hosted_sequence<M>& s, std::span<const std::size_t> path) {
     if constexpr (TreeModel<M>) {
-        model.keep(s.sequence, path);
-    } else {
-        check_tree_end(s.scored_at, static_cast<std::size_t>(model.length(s.sequence)));
-        check_path(path, s.parents);
-        std::vector<token> kept;
-        for (const std::size_t node : path) kept.push_back(s.nodes[node]);
-        if (!kept.empty()) run<M>(model, {.sequence = &s.sequence, .tokens = kept, .rows = 0});
-        s.parents.clear();
+        if (s.tree_waits) return model.keep(s.sequence, path);
     }
+    check_tree_end(s.scored_at, static_cast<std::size_t>(model.length(s.sequence)));
+    check_path(path, s.parents);
+    std::vector<token> kept;
+    for (const std::size_t node : path) kept.push_back(s.nodes[node]);
+    if (!kept.empty()) run<M>(model, {.sequence = &s.sequence, .tokens = kept, .rows = 0});
+    s.parents.clear();
 }
 
 }  // namespace augur::model

@@ -13,6 +13,8 @@ namespace augur {
 
 /// Of `pass::rows`: one for every token.
 inline constexpr std::size_t all_rows = std::numeric_limits<std::size_t>::max();
+/// Of a pass_limits: as many as there are.
+inline constexpr std::size_t no_limit = std::numeric_limits<std::size_t>::max();
 /// Of `pass::to_layer`: to the last, and the head.
 inline constexpr std::size_t all_layers = std::numeric_limits<std::size_t>::max();
 
@@ -28,12 +30,30 @@ enum class pass_features : unsigned {
 constexpr pass_features operator|(pass_features a, pass_features b) {
     return static_cast<pass_features>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
 }
+constexpr pass_features operator&(pass_features a, pass_features b) {
+    return static_cast<pass_features>(static_cast<unsigned>(a) & static_cast<unsigned>(b));
+}
 /// Whether `some` are all among `features`.
 constexpr bool includes(pass_features features, pass_features some) {
     return (static_cast<unsigned>(some) & ~static_cast<unsigned>(features)) == 0;
 }
 inline constexpr pass_features every_pass_feature =
     pass_features::trees | pass_features::layers | pass_features::states | pass_features::batches;
+
+/// What the passes of an engine are bound by: `model.limits()`, always the same of one model. By default by nothing.
+/// model::run keeps to it whatever it is asked for; schemes draft no more than one pass takes.
+struct pass_limits {
+    /// Those that the model has, of `passes`: where a file or a setting decides.
+    pass_features features = every_pass_feature;
+    std::size_t most_tokens_of_a_pass = no_limit;  ///< those of all sequences that are run together
+    std::size_t most_tree_nodes = no_limit;        ///< tokens of a pass with parents
+    std::size_t most_leaves = no_limit;            ///< of a pass with parents: tokens that none follows
+    /// Rows last until any sequence is run or extended, not only their own. Who keeps them longer copies them. What is
+    /// called inside a round (a policy, a watcher, a transform) may not run the model then. Hidden states last as ever.
+    bool rows_end_with_next_run = false;
+
+    friend bool operator==(const pass_limits&, const pass_limits&) = default;
+};
 
 /// Tokens that extend one sequence, and what is wanted of them.
 template <class Sequence>

@@ -24,6 +24,8 @@ struct pass_members {
         !augur::detail::HasMemberKeep<M> || KeepsPaths<M>,
         "augur::model: this model's keep must be callable as model.keep(sequence, std::span<const std::size_t> "
         "path) const and return nothing");
+    static_assert(!augur::detail::HasMemberLimits<M> || HasPassLimits<M>,
+                  "augur::model: this model's limits must be callable as augur::pass_limits limits() const");
     static_assert(includes(every_pass_feature, pass_features_of<M>),
                   "augur::model: this model promises pass features that do not exist");
     static_assert(!promises(pass_features::trees) || KeepsPaths<M>,

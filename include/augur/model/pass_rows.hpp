@@ -1,6 +1,7 @@
 #pragma once
 // The rows of one pass, whatever type a model returns.
 
+#include <algorithm>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -48,7 +49,8 @@ class pass_rows {
     std::size_t size() const { return count_; }
     logit_row operator[](std::size_t i) const {
         if (made_) return (*made_)[first_ + i];
-        return {(lent_ != nullptr ? lent_ : copies_.data()) + i * width_, width_, possible_};
+        if (lent_ == nullptr) return {copies_.data() + (first_ + i) * width_, width_, possible_};
+        return {lent_ + i * width_, width_, possible_};
     }
 
     static held_type held(made_rows_t<M> rows) {
@@ -86,9 +88,20 @@ class pass_rows {
         made_.reset();
         lent_ = nullptr;
         possible_ = {};
+        first_ = 0;
         count_ = count;
         width_ = width;
         return copies_;
+    }
+    /// Copies what lies elsewhere, so that it stays whatever is run. Which tokens are possible is kept where the rows
+    /// lie together; else any are.
+    void keep() {
+        if (count_ == 0 || (lent_ == nullptr && !made_)) return;
+        const pass_rows from = *this;
+        const std::size_t width = from[0].size();
+        float* out = own(count_, width).data();
+        for (std::size_t i = 0; i < count_; ++i) out = std::copy_n(from[i].begin(), width, out);
+        if (from.lent_ != nullptr) possible_ = from.possible_;
     }
 
     std::size_t expected = 0;              ///< rows of the run that is under way

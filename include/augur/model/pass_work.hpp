@@ -56,6 +56,7 @@ class pass_work : public flow::work {
         }
         check_made(*model_, rows, wanted_);
         rows_ = pass_rows<M>(std::move(rows), 0, wanted_);
+        keep_rows();
         set_done();
     }
 
@@ -107,7 +108,9 @@ class pass_work : public flow::work {
         for (std::size_t i = 0; i < all.size(); ++i) here.passes[i] = static_cast<pass_work*>(all[i])->asked_;
         model::run<M, Trees>(*first->model_, {here.passes.get(), all.size()}, {here.results.get(), all.size()});
         for (std::size_t i = 0; i < all.size(); ++i) {
-            static_cast<pass_work*>(all[i])->rows_ = std::exchange(here.results[i], {});
+            auto& each = *static_cast<pass_work*>(all[i]);
+            each.rows_ = std::exchange(here.results[i], {});
+            each.keep_rows();
         }
         spare = std::move(here);
     }
@@ -117,6 +120,11 @@ class pass_work : public flow::work {
         take_back();
         model::run<M, Trees>(*model_, {&asked_, 1}, {&rows_, 1});
         check_made(rows_.size(), wanted_);  // others, if another run has finished what waited
+        if (!this->goes_on_at_once()) keep_rows();
+    }
+    /// Others may be run before the round goes on.
+    void keep_rows() {
+        if (limits_of(*model_).rows_end_with_next_run) rows_.keep();
     }
     /// A run that threw, of this pass together with others, may have made its sequence grow before.
     void take_back() {
@@ -130,7 +138,8 @@ class pass_work : public flow::work {
              ", of which ", waiting(), " wait");
     }
     static bool is_together(const flow::work& of) {
-        return BatchModel<M> && includes(pass_features_of<M>, static_cast<const pass_work&>(of).asked_.needs());
+        const auto& own = static_cast<const pass_work&>(of);
+        return BatchModel<M> && runs_itself(*own.model_, own.asked_);
     }
 
     const M* model_;

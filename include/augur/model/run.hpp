@@ -3,16 +3,16 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <span>
 #include <utility>
-#include <vector>
 
 #include "augur/model/check_passes.hpp"
 #include "augur/model/concepts.hpp"
+#include "augur/model/limits.hpp"
 #include "augur/model/pass.hpp"
 #include "augur/model/pass_members.hpp"
 #include "augur/model/pass_rows.hpp"
+#include "augur/model/split_pass.hpp"
 #include "augur/types/error.hpp"
 
 namespace augur::model {
@@ -61,84 +61,18 @@ void run_chain(const M& model, const pass<sequence_t<M>>& asked, std::size_t row
     }
 }
 
-/// The first child of `node` that has not been visited, or -1.
-inline std::int32_t next_child(std::span<const std::int32_t> parents, std::int32_t node,
-                               std::span<const std::int32_t> visited) {
-    for (auto i = static_cast<std::size_t>(node + 1); i < parents.size(); ++i) {
-        if (parents[i] == node && visited[i] == 0) return static_cast<std::int32_t>(i);
-    }
-    return -1;
-}
-
-template <Model M, bool Trees>
-void run_one(const M& model, const pass<sequence_t<M>>& asked, pass_rows<M>& result);
-
-/// A tree on a model without trees: depth first, one pass from each fork to a leaf. The sequence is afterwards as
-/// before. Where result.states is set, the states of all nodes go there.
-template <Model M>
-void run_paths(const M& model, const pass<sequence_t<M>>& asked, pass_rows<M>& result) {
-    const std::size_t nodes = asked.tokens.size(), wanted = asked.wanted();
-    const auto width = static_cast<std::size_t>(model.vocabulary_size());
-    const auto length = static_cast<std::size_t>(model.length(*asked.sequence));
-    const std::span<float> out = result.own(wanted, width);
-    const auto keep_states = [&](std::span<const std::int32_t> nodes_run) {
-        if constexpr (HiddenStateModel<M>) {
-            const auto size = static_cast<std::size_t>(model.hidden_size());
-            result.states->resize(nodes * size);
-            const auto shown = model.hidden(*asked.sequence);
-            for (std::size_t i = 0; i < nodes_run.size(); ++i) {
-                const logit_row state = shown[i];
-                std::copy_n(state.begin(), size, result.states->data() + static_cast<std::size_t>(nodes_run[i]) * size);
-            }
-        }
-    };
-    std::vector<std::int32_t> visited(nodes);  // 1: it was
-    std::vector<std::int32_t> path;
-    std::vector<token> tokens;
-    pass_rows<M> rows;
-    const auto rewind = [&](std::size_t to) {
-        if (static_cast<std::size_t>(model.length(*asked.sequence)) != to) model.truncate(*asked.sequence, to);
-    };
-    const auto end = [&] { return path.empty() ? -1 : path.back(); };
-    try {
-        for (std::size_t done = 0; done < nodes;) {
-            while (next_child(asked.parents, end(), visited) < 0) path.pop_back();
-            rewind(length + path.size());
-            const std::size_t fork = path.size();
-            tokens.clear();
-            for (auto node = next_child(asked.parents, end(), visited); node >= 0;
-                 node = next_child(asked.parents, node, visited)) {
-                visited[static_cast<std::size_t>(node)] = 1;
-                path.push_back(node);
-                tokens.push_back(asked.tokens[static_cast<std::size_t>(node)]);
-            }
-            done += tokens.size();
-            const auto is_wanted = [&](std::int32_t node) { return static_cast<std::size_t>(node) >= nodes - wanted; };
-            const auto first = std::find_if(path.begin() + static_cast<std::ptrdiff_t>(fork), path.end(), is_wanted);
-            const auto count = static_cast<std::size_t>(path.end() - first);
-            const bool shows = result.states != nullptr;
-            run_one<M, false>(model, {.sequence = asked.sequence, .tokens = tokens, .rows = count, .states = shows},
-                              rows);
-            if (shows) keep_states(std::span(path).subspan(fork));
-            for (std::size_t i = 0; i < count; ++i) {
-                const std::size_t row =
-                    static_cast<std::size_t>(first[static_cast<std::ptrdiff_t>(i)]) - (nodes - wanted);
-                std::copy_n(rows[i].begin(), width, out.begin() + static_cast<std::ptrdiff_t>(row * width));
-            }
-        }
-    } catch (...) {
-        rewind(length);
-        throw;
-    }
-    rewind(length);
+/// The same with a row for each token, whose states a model without passes for them shows.
+template <class Sequence>
+pass<Sequence> without_states(const pass<Sequence>& asked) {
+    return {.sequence = asked.sequence, .tokens = asked.tokens, .parents = asked.parents};
 }
 
 /// Throws unless the model, or what is made of its passes here, can do it.
 template <Model M>
-void check_features(const pass<sequence_t<M>>& asked) {
+void check_features(const M& model, const pass<sequence_t<M>>& asked) {
     const pass_features needs = asked.needs();
-    if (includes(pass_features_of<M>, needs)) return;
-    if (!includes(pass_features_of<M>, pass_features::layers) && includes(needs, pass_features::layers)) {
+    if (runs_itself(model, asked)) return;
+    if (!supports(model, pass_features::layers) && includes(needs, pass_features::layers)) {
         augur::detail::fail("run: a part of the layers (from ", asked.from_layer,
                             ") was asked of a model that runs all of ", "them only: pass_features::layers");
     }
@@ -146,30 +80,46 @@ void check_features(const pass<sequence_t<M>>& asked) {
         augur::detail::fail("run: the hidden states of ", asked.tokens.size(),
                             " tokens were asked of a model that has no ", "hidden(sequence)");
     }
-    if (!TreeModel<M> && asked.states && !asked.parents.empty()) {
+    if (asked.states && !asked.parents.empty() && !runs_tree(model, without_states(asked))) {
         augur::detail::fail("run: the hidden states of a tree of ", asked.tokens.size(),
-                            " tokens were asked of a model without pass_features::trees");
+                            " tokens were asked of a model without pass_features::trees",
+                            supports(model, pass_features::trees) ? " for so many tokens or leaves" : "");
     }
+}
+
+/// Throws where a pass that has to be cut is one that cannot be: its states are of one run, its positions wait at once.
+template <Model M>
+void check_parts(const pass<sequence_t<M>>& asked, std::size_t most) {
+    if (asked.tokens.size() <= most || (!asked.states && asked.to_layer == all_layers)) return;
+    augur::detail::fail("run: ", asked.states ? "the hidden states" : "a part of the layers", " of ",
+                        asked.tokens.size(), " tokens at once were asked of a model whose passes have at most ", most);
 }
 
 /// One pass, by the model's run or by what it has.
 template <Model M, bool Trees>
 void run_one(const M& model, const pass<sequence_t<M>>& asked, pass_rows<M>& result) {
     if constexpr (RunsPasses<M>) {
-        if (includes(pass_features_of<M>, asked.needs())) {
+        if (runs_itself(model, asked)) {
             const std::size_t count = rows_of(model, asked);
             auto rows = model.run(std::span(&asked, 1));
             check_made(model, rows, count);
             return result.refer(result.held(std::move(rows)), 0, count);
         }
     }
-    if (asked.states && (TreeModel<M> || asked.parents.empty())) {  // a model shows the states of the rows it makes
-        run_one<M, Trees>(model, {.sequence = asked.sequence, .tokens = asked.tokens, .parents = asked.parents},
-                          result);
+    const std::size_t most = limits_of(model).most_tokens_of_a_pass;
+    if constexpr (HasPassLimits<M>) check_parts<M>(asked, most);
+    if (asked.states && (asked.parents.empty() || runs_tree(model, without_states(asked)))) {
+        run_one<M, Trees>(model, without_states(asked), result);  // a model shows the states of the rows it makes
         return result.drop(asked.tokens.size() - asked.wanted());
     }
+    const auto run_part = [&](const pass<sequence_t<M>>& part, pass_rows<M>& rows) {
+        run_one<M, false>(model, part, rows);
+    };
     if constexpr (Trees) {
-        if (!asked.parents.empty()) return run_paths(model, asked, result);
+        if (!asked.parents.empty()) return run_paths(model, asked, result, run_part);
+    }
+    if constexpr (HasPassLimits<M>) {
+        if (asked.tokens.size() > most) return run_in_parts(model, asked, most, result, run_part);
     }
     run_chain(model, asked, asked.wanted(), result);
 }
@@ -177,7 +127,7 @@ void run_one(const M& model, const pass<sequence_t<M>>& asked, pass_rows<M>& res
 /// Throws unless the model can run these passes together.
 template <Model M>
 void check_all(const M& model, std::span<const pass<sequence_t<M>>> passes) {
-    for (const auto& asked : passes) check_features<M>(asked);
+    for (const auto& asked : passes) check_features(model, asked);
     if constexpr (SplitModel<M>) {
         check_passes(passes, model.layer_count());
     } else {
@@ -185,9 +135,49 @@ void check_all(const M& model, std::span<const pass<sequence_t<M>>> passes) {
     }
 }
 
+/// How many of these passes, from the first on, are one run of the model: at least one.
+template <Model M>
+std::size_t together(const M& model, std::span<const pass<sequence_t<M>>> passes) {
+    if constexpr (BatchModel<M>) {
+        const auto is_own = [&](const auto& asked) { return runs_itself(model, asked); };
+        if (!supports(model, pass_features::batches) || !std::all_of(passes.begin(), passes.end(), is_own)) return 1;
+        if constexpr (!HasPassLimits<M>) return passes.size();
+        std::size_t count = 0, left = limits_of(model).most_tokens_of_a_pass;
+        for (; count < passes.size() && passes[count].tokens.size() <= left; ++count) {
+            left -= passes[count].tokens.size();
+        }
+        return count;
+    } else {
+        return 1;
+    }
+}
+
+/// These passes as one run.
+template <Model M, bool Trees>
+void run_first(const M& model, std::span<const pass<sequence_t<M>>> passes, std::span<pass_rows<M>> results) {
+    if constexpr (BatchModel<M>) {
+        if (passes.size() > 1) {
+            std::size_t first = 0, count = 0;
+            for (std::size_t i = 0; i < passes.size(); ++i) count += results[i].expected = rows_of(model, passes[i]);
+            auto all = model.run(passes);
+            check_made(model, all, count);
+            const auto rows = pass_rows<M>::held(std::move(all));
+            for (pass_rows<M>& each : results) {
+                each.refer(rows, first, each.expected);
+                first += each.expected;
+            }
+            return;
+        }
+    }
+    run_one<M, Trees>(model, passes[0], results[0]);
+}
+
 /// Runs passes of one model, together where it can, else one after another; results[i] becomes the rows of passes[i],
 /// which stay valid until the sequence of that pass is run or extended again. If it throws, the sequences are as
-/// before, but for positions that have been finished one pass at a time.
+/// before, but for positions that have been finished one pass at a time. The model's limits are kept: more passes and
+/// longer chains than it takes at once are several runs of it, a tree that is too large goes path by path; rows that
+/// end with a run are copied before the next one here, not before the caller's. Refused: states of more tokens than one
+/// pass has, which would be of several.
 /// A model without trees computes them depth first, by one pass for each leaf, into memory of the rows, and has nothing
 /// to keep afterwards (model::keep). One that shows hidden states, but runs no passes for them, makes a row for each
 /// state; those of a tree it shows if it is a TreeModel. Cost: for chains that of the model's own calls, and nothing
@@ -201,24 +191,15 @@ void run(const M& model, std::span<const pass<sequence_t<M>>> passes, std::span<
         augur::detail::fail("run: ", passes.size(), " passes, but places for the rows of ", results.size());
     }
     if constexpr (Trees) check_all<M>(model, passes);
-    if constexpr (BatchModel<M>) {
-        const auto is_own = [](const auto& asked) { return includes(pass_features_of<M>, asked.needs()); };
-        if (std::all_of(passes.begin(), passes.end(), is_own)) {
-            std::size_t first = 0, count = 0;
-            for (std::size_t i = 0; i < passes.size(); ++i) count += results[i].expected = rows_of(model, passes[i]);
-            auto all = model.run(passes);
-            check_made(model, all, count);
-            const auto rows = pass_rows<M>::held(std::move(all));
-            for (pass_rows<M>& each : results) {
-                each.refer(rows, first, each.expected);
-                first += each.expected;
-            }
-            return;
-        }
-    }
     std::size_t done = 0;
     try {
-        for (; done < passes.size(); ++done) run_one<M, Trees>(model, passes[done], results[done]);
+        while (done < passes.size()) {
+            const std::size_t count = together(model, passes.subspan(done));
+            run_first<M, Trees>(model, passes.subspan(done, count), results.subspan(done, count));
+            done += count;
+            if (done == passes.size() || !limits_of(model).rows_end_with_next_run) continue;
+            for (pass_rows<M>& made : results.subspan(done - count, count)) made.keep();
+        }
     } catch (...) {
         for (const auto& before : passes.first(done)) {
             if (!before.parents.empty() || before.tokens.empty()) continue;
@@ -237,16 +218,17 @@ pass_rows<M> run(const M& model, const pass<sequence_t<M>>& asked) {
     return result;
 }
 
-/// After a pass with parents: appends this path of its tokens where they wait. Returns how many of them the sequence
-/// holds now: all, or none on a model without trees, which has to be extended by them.
+/// After this pass with parents: appends this path of its tokens where they wait. Returns how many of them the sequence
+/// holds now: all, or none where the model has not run the tree in one pass, which has to be extended by them.
 template <Model M>
-std::size_t keep(const M& model, sequence_t<M>& sequence, std::span<const std::size_t> path) {
+std::size_t keep(const M& model, const pass<sequence_t<M>>& asked, std::span<const std::size_t> path) {
     if constexpr (TreeModel<M>) {
-        model.keep(sequence, path);
-        return path.size();
-    } else {
-        return 0;
+        if (runs_tree(model, asked)) {
+            model.keep(*asked.sequence, path);
+            return path.size();
+        }
     }
+    return 0;
 }
 
 }  // namespace augur::model

@@ -30,9 +30,9 @@ concept JudgesThere = requires(J& judge, const Proposal& proposed) {
 /// Drafts into `proposed` (`Trees`: what may be a tree, see drafts_trees), asks `target` for the row after the
 /// context's prefix and after each drafted token, and calls judge(rows). Rows are as in ask_chain and ask_tree; they
 /// live until judge returns. `seconds` becomes what drafting and verifying took, by `watch`. A tree that has more nodes
-/// than the target has room for loses its last ones. Throws what drafter, target and judge throw; the target's sequence
-/// then has what it had, or more that the next pass takes back. Cost beside theirs: one frame, which lies where the
-/// context's are.
+/// than the target has room for, or takes in one pass, loses its last ones. Throws what drafter, target and judge
+/// throw; the target's sequence then has what it had, or more that the next pass takes back. Cost beside theirs: one
+/// frame, which lies where the context's are.
 template <bool Trees, Drafter D, Model M>
 flow::task judged_round(const D& drafter, typename D::state_type& state, auto& context,
                         model::cached_sequence<M>& target, proposal<typename D::draft_distribution_type>& proposed,
@@ -44,6 +44,9 @@ flow::task judged_round(const D& drafter, typename D::state_type& state, auto& c
         require_chain(proposed);
     } else {
         proposed.shorten(target.model().context_length() - before.size());
+        if (const model::tree_room room = target.room_for_tree(before.tokens()); !proposed.is_chain()) {
+            proposed.shorten(parents::fitting(proposed.parents(), proposed.size(), room.nodes, room.leaves));
+        }
     }
     if constexpr (JudgesThere<std::remove_reference_t<decltype(judge)>, decltype(proposed)>) {
         if (judge.takes(proposed)) {

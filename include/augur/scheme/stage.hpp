@@ -18,6 +18,7 @@
 #include "augur/flow/task.hpp"
 #include "augur/model/cached_sequence.hpp"
 #include "augur/model/concepts.hpp"
+#include "augur/model/limits.hpp"
 #include "augur/model/same_vocabulary.hpp"
 #include "augur/random/nested_chooser.hpp"
 #include "augur/round/judged_round.hpp"
@@ -169,11 +170,13 @@ class stage {
         chooser_type chooser(context.chooser());  // deduced, that of a nested one would be a copy
         const std::size_t wanted = context.wanted() - proposed.size();
         const std::size_t most = proposed.empty() && wanted == 1 ? 1 : wanted - 1;  // see the class
-        const std::size_t budget = std::min<std::size_t>(most, model().context_length() - before.size());
+        const std::size_t budget =
+            model::most_drafted(model(), std::min<std::size_t>(most, model().context_length() - before.size()));
         seen.prefix_length = before.size();
         draft::context within(before, context.transform(), chooser, state.now.policy, seen, budget, shown_by<Inner>,
                               &context.frames(), draft::lent<Inner>(state.cache));
         within.be_timed(context.timed());
+        within.fit_trees(model::room_for_tree(model()));
         augur::detail::stopwatch watch(context.timed());
         time_spent seconds;
         const auto judge = [&](const auto& rows) {

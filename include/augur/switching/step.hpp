@@ -13,6 +13,7 @@
 #include "augur/decode/step.hpp"
 #include "augur/detail/stopwatch.hpp"
 #include "augur/measure/entropy.hpp"
+#include "augur/model/limits.hpp"
 #include "augur/random/chooser.hpp"
 #include "augur/round/ask.hpp"
 #include "augur/switching/scheme.hpp"
@@ -242,7 +243,9 @@ const auto& step(const switching::switching_scheme<Policy, Speakers...>& scheme,
     if (s.writer > 0 && scheme.options().draft_length > 0) detail::draft_for_writer(s, scheme.options().draft_length);
     record.seconds = time_spent{.draft = watch.lap()};
     s.with_voice(s.writer, [&](auto& voice) {
-        const auto rows = detail::rows_of(voice.cache, s.counts.models[s.writer], voice.own, record.proposed);
+        auto rows = detail::rows_of(voice.cache, s.counts.models[s.writer], voice.own, record.proposed);
+        const bool end_early = model::limits_of(voice.cache.model()).rows_end_with_next_run;
+        if (sizeof...(Watchers) > 0 && chosen.on_token && end_early) rows.keep();  // on_token may run other sequences
         record.seconds.verify = watch.lap();
         const std::size_t before = voice.own.size();
         const observation none{.round = s.counts.rounds(), .prefix_length = before};

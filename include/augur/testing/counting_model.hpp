@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "augur/model/concepts.hpp"
+#include "augur/model/limits.hpp"
 #include "augur/model/same_vocabulary.hpp"
 
 namespace augur::testing {
@@ -37,6 +38,7 @@ class counting_model {
     std::size_t vocabulary_size() const { return model_.vocabulary_size(); }
     std::string vocabulary_fingerprint() const { return augur::detail::vocabulary_fingerprint_of(model_); }
     std::size_t context_length() const { return model_.context_length(); }
+    pass_limits limits() const { return model::limits_of(model_); }
     sequence_type make_sequence() const { return model_.make_sequence(); }
     std::size_t length(const sequence_type& sequence) const { return model_.length(sequence); }
 

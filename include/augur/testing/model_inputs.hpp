@@ -11,9 +11,11 @@
 #include <vector>
 
 #include "augur/model/concepts.hpp"
+#include "augur/model/limits.hpp"
 #include "augur/testing/choices.hpp"
 #include "augur/testing/compare_rows.hpp"
 #include "augur/testing/report.hpp"
+#include "augur/testing/row_errors.hpp"
 #include "augur/testing/wide_rows.hpp"
 #include "augur/types/token.hpp"
 
@@ -34,7 +36,7 @@ inline constexpr std::size_t wide_pass = 64;  ///< what one pass may append
 template <Model M>
 class model_inputs {
  public:
-    model_inputs(const M& model, double tolerance) : model_(model), tolerance_(tolerance) {}
+    model_inputs(const M& model, row_errors& errors) : model_(model), errors_(errors) {}
 
  protected:
     struct tree {
@@ -111,16 +113,48 @@ class model_inputs {
         return text;
     }
 
-    row_copies fresh(std::span<const token> tokens) const {
+    /// Copies of the rows of the last `rows`, in as many passes as the model's limits make of them. Where the model can
+    /// leave rows out no others are made.
+    row_copies extend(sequence_t<M>& sequence, std::span<const token> tokens, std::size_t rows = all_rows) const {
+        row_copies got;
+        const std::size_t most = model::limits_of(model_).most_tokens_of_a_pass;
+        for (std::size_t first = 0; first < tokens.size(); first += std::min(most, tokens.size() - first)) {
+            const auto part = tokens.subspan(first, std::min(most, tokens.size() - first));
+            const std::size_t after = tokens.size() - first - part.size();
+            const std::size_t wanted =
+                rows == all_rows ? part.size() : std::min(part.size(), rows - std::min(rows, after));
+            append(got, extend_once(sequence, part, wanted));
+        }
+        return got;
+    }
+    row_copies fresh(std::span<const token> tokens, std::size_t rows = all_rows) const {
         auto sequence = model_.make_sequence();
-        return copy_of(model_.extend(sequence, tokens));
+        return extend(sequence, tokens, rows);
+    }
+
+    /// The first of them, as many as one pass has at most.
+    std::vector<token> at_once(std::vector<token> tokens) const {
+        tokens.resize(std::min(tokens.size(), model::limits_of(model_).most_tokens_of_a_pass));
+        return tokens;
+    }
+    /// The hidden states of all these tokens, and `rows`: theirs.
+    row_copies hidden_of(std::span<const token> tokens, row_copies* rows = nullptr) const requires HiddenStateModel<M> {
+        auto whole = model_.make_sequence();
+        row_copies states;
+        for (std::size_t part = 0; !tokens.empty(); tokens = tokens.subspan(part)) {
+            part = std::min(tokens.size(), model::limits_of(model_).most_tokens_of_a_pass);
+            const row_copies made = copy_of(model_.extend(whole, tokens.first(part)));
+            append(states, copy_of(model_.hidden(std::as_const(whole))));
+            if (rows != nullptr) append(*rows, made);
+        }
+        return states;
     }
 
     /// `misuse` must throw, and leave the sequence as it was.
     template <class Misuse>
     std::string refused(std::vector<token> tokens, const std::string& what, const Misuse& misuse) const {
         auto sequence = model_.make_sequence();
-        model_.extend(sequence, tokens);
+        extend(sequence, tokens, 0);
         bool thrown = false;
         try {
             misuse(sequence);
@@ -132,15 +166,14 @@ class model_inputs {
             return said(tokens, what, " left a length of ", model_.length(sequence));
         }
         if (tokens.size() == model_.context_length()) return "";
-        const auto got = copy_of(model_.extend(sequence, std::vector<token>{0}));
+        const auto got = extend(sequence, std::vector<token>{0});
         tokens.push_back(0);
-        return wrong(last_of(fresh(tokens), 1), got, describe(tokens), ", the last after a refused ", what);
+        return wrong(fresh(tokens, 1), got, describe(tokens), ", the last after a refused ", what);
     }
 
     template <class... Where>
     std::string wrong(const row_copies& expected, const row_copies& got, const Where&... where) const {
-        const std::string found = difference(expected, got, tolerance_);
-        return found.empty() ? found : augur::detail::message(where..., ": ", found);
+        return errors_.wrong(expected, got, [&] { return augur::detail::message(where...); });
     }
     template <class... What>
     static std::string said(const std::vector<token>& tokens, const What&... what) {
@@ -148,7 +181,16 @@ class model_inputs {
     }
 
     const M& model_;
-    double tolerance_;
+    row_errors& errors_;
+
+ private:
+    row_copies extend_once(sequence_t<M>& sequence, std::span<const token> part, std::size_t wanted) const {
+        if constexpr (ScoresLastRows<M>) {
+            if (wanted < part.size()) return copy_of(model_.extend(sequence, part, wanted));
+        }
+        row_copies all = copy_of(model_.extend(sequence, part));
+        return wanted < part.size() && all.size() == part.size() ? last_of(all, wanted) : all;
+    }
 };
 
 }  // namespace augur::testing

@@ -72,6 +72,7 @@ class model_round_cases : public model_inputs<M> {
     }
 
  private:
+    using model_inputs<M>::extend;
     using model_inputs<M>::joined;
     using model_inputs<M>::model_;
     using model_inputs<M>::rewound;
@@ -95,7 +96,7 @@ class model_round_cases : public model_inputs<M> {
 
     played begun(choices& from) const {
         played round{.sequence = model_.make_sequence(), .text = some_tokens(from, {1, 3, 16}, 8), .where = {}};
-        model_.extend(round.sequence, round.text);
+        extend(round.sequence, round.text, 0);
         round.where = "after " + describe(round.text);
         return round;
     }
@@ -127,7 +128,7 @@ class model_round_cases : public model_inputs<M> {
         const bool extends = from.below(2) == 0;
         now.where += (extends ? "; extended by " : "; a pass of ") + describe(tokens);
         const row_copies got =
-            extends ? copy_of(model_.extend(now.sequence, tokens))
+            extends ? extend(now.sequence, tokens)
                     : copy_of(model::run<M>(
                           model_, {.sequence = &now.sequence, .tokens = tokens, .states = HiddenStateModel<M>}));
         return compared(now, fresh_last(now.text, now.text.size() - first), got, HiddenStateModel<M>);
@@ -139,11 +140,9 @@ class model_round_cases : public model_inputs<M> {
         const tree drawn = some_tree(from, now.text, {1, most_nodes, most_nodes});
         const std::size_t nodes = drawn.nodes.size();
         const std::size_t rows = from.one_of({nodes, from.below(nodes + 1)});
-        const auto got = copy_of(model::run<M>(model_, {.sequence = &now.sequence,
-                                                        .tokens = drawn.nodes,
-                                                        .parents = drawn.parents,
-                                                        .rows = rows,
-                                                        .states = shows}));
+        const pass<sequence_t<M>> asked{
+            .sequence = &now.sequence, .tokens = drawn.nodes, .parents = drawn.parents, .rows = rows, .states = shows};
+        const auto got = copy_of(model::run<M>(model_, asked));
         now.where += augur::detail::message("; a tree of ", describe(drawn.nodes), " with parents ",
                                             describe(drawn.parents), ", ", rows, " rows");
         answers expected;
@@ -155,7 +154,7 @@ class model_round_cases : public model_inputs<M> {
         const std::string found = compared(now, expected, got, shows);
         if (!found.empty() || from.below(4) == 3) return found;
         const auto path = drawn.path_to(static_cast<std::int32_t>(from.below(nodes + 1)) - 1);
-        const std::size_t kept = model::keep(model_, now.sequence, path);
+        const std::size_t kept = model::keep(model_, asked, path);
         for (const std::size_t node : std::span(path).first(kept)) now.text.push_back(drawn.nodes[node]);
         now.where += ", keeping " + describe(std::span(path).first(kept));
         return wrong_size(now);
@@ -186,9 +185,12 @@ class model_round_cases : public model_inputs<M> {
     /// What a fresh sequence shows of the last `count` tokens of a text.
     answers fresh_last(const std::vector<token>& text, std::size_t count) const {
         answers said;
-        auto sequence = model_.make_sequence();
-        said.rows = last_of(copy_of(model_.extend(sequence, text)), count);
-        if constexpr (HiddenStateModel<M>) said.states = last_of(copy_of(model_.hidden(sequence)), count);
+        if constexpr (HiddenStateModel<M>) {
+            said.states = last_of(this->hidden_of(text, &said.rows), count);
+            said.rows = last_of(said.rows, count);
+        } else {
+            said.rows = this->fresh(text, count);
+        }
         return said;
     }
 

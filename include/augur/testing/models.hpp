@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "augur/model/check_passes.hpp"
 #include "augur/model/concepts.hpp"
 #include "augur/testing/report.hpp"
 #include "augur/types/error.hpp"
@@ -44,10 +45,7 @@ class function_model {
         return extend(sequence, tokens, tokens.size());
     }
     scores extend(sequence_type& sequence, std::span<const token> tokens, std::size_t last) const {
-        if (sequence.tokens.size() + tokens.size() > context_length_) {
-            augur::detail::fail("a sequence of ", sequence.tokens.size(), " tokens cannot grow by ", tokens.size(),
-                                " in a context of ", context_length_);
-        }
+        model::check_room(sequence.tokens.size(), tokens.size(), context_length_);
         const std::size_t length = sequence.tokens.size();
         sequence.rows.assign(last * vocabulary_size_, 0.0f);
         sequence.tokens.insert(sequence.tokens.end(), tokens.begin(), tokens.end());
@@ -65,9 +63,7 @@ class function_model {
     }
 
     void truncate(sequence_type& sequence, std::size_t length) const {
-        if (length > sequence.tokens.size()) {
-            augur::detail::fail("cannot truncate a sequence of ", sequence.tokens.size(), " tokens to ", length);
-        }
+        model::check_cut(sequence.tokens.size(), length);
         sequence.tokens.resize(length);
     }
 

@@ -28,7 +28,7 @@ class refined_model_law_cases : public model_inputs<M> {
     using model_inputs<M>::model_inputs;
 
     std::string last_rows_equal_those_of_all(choices& from) const {
-        const auto tokens = some_tokens(from, {1, 6, wide_pass});
+        const auto tokens = at_once(some_tokens(from, {1, 6, wide_pass}));
         const std::size_t last = from.below(tokens.size() + 1);
         auto sequence = model_.make_sequence();
         const auto got = copy_of(model_.extend(sequence, tokens, last));
@@ -41,28 +41,28 @@ class refined_model_law_cases : public model_inputs<M> {
         const auto tokens = some_tokens(from, {1, 6, wide_pass}, before.size());
         const std::size_t rows = from.below(tokens.size() + 1);
         auto sequence = model_.make_sequence();
-        model_.extend(sequence, before);
+        extend(sequence, before, 0);
         const auto got = copy_of(model::run<M>(model_, {.sequence = &sequence, .tokens = tokens, .rows = rows}));
         const auto text = joined(before, tokens);
         const std::string where =
             augur::detail::message(describe(before), ", then a pass of ", describe(tokens), " with ", rows, " rows");
         if (model_.length(sequence) != text.size())
             return where + ": length is " + std::to_string(model_.length(sequence));
-        return wrong(last_of(fresh(text), rows), got, where);
+        return wrong(fresh(text, rows), got, where);
     }
 
     std::string tree_rows_equal_their_paths(choices& from) const {
         const tree drawn = some_tree(from);
         const std::size_t nodes = drawn.nodes.size(), rows = from.one_of({nodes, from.below(nodes + 1)});
         auto sequence = model_.make_sequence();
-        model_.extend(sequence, drawn.before);
+        extend(sequence, drawn.before, 0);
         const auto got = copy_of(model::run<M>(
             model_, {.sequence = &sequence, .tokens = drawn.nodes, .parents = drawn.parents, .rows = rows}));
         if (model_.length(sequence) != drawn.before.size()) {
             return drawn.described() + ": length is " + std::to_string(model_.length(sequence));
         }
         row_copies expected;
-        for (std::size_t i = nodes - rows; i < nodes; ++i) append(expected, last_of(fresh(drawn.text_of(i)), 1));
+        for (std::size_t i = nodes - rows; i < nodes; ++i) append(expected, fresh(drawn.text_of(i), 1));
         return wrong(expected, got, drawn.described(), ", rows of the last ", rows);
     }
 
@@ -71,9 +71,11 @@ class refined_model_law_cases : public model_inputs<M> {
         const tree drawn = some_tree(from);
         const auto path = drawn.path_to(static_cast<std::int32_t>(from.below(drawn.nodes.size() + 1)) - 1);
         auto sequence = model_.make_sequence();
-        model_.extend(sequence, drawn.before);
-        model::run<M>(model_, {.sequence = &sequence, .tokens = drawn.nodes, .parents = drawn.parents, .rows = 0});
-        const std::size_t kept = model::keep(model_, sequence, path);
+        extend(sequence, drawn.before, 0);
+        const pass<sequence_t<M>> asked{
+            .sequence = &sequence, .tokens = drawn.nodes, .parents = drawn.parents, .rows = 0};
+        model::run<M>(model_, asked);
+        const std::size_t kept = model::keep(model_, asked, path);
         const auto more = some_tokens(from, {1, 2});
         const std::string where = drawn.described() + ", keeping " + describe(path);
         if (model_.length(sequence) != drawn.before.size() + kept) {
@@ -84,8 +86,8 @@ class refined_model_law_cases : public model_inputs<M> {
         rest.insert(rest.end(), more.begin(), more.end());
         std::vector<token> text = drawn.before;
         for (const std::size_t node : path) text.push_back(drawn.nodes[node]);
-        const auto got = last_of(copy_of(model_.extend(sequence, rest)), more.size());
-        return wrong(last_of(fresh(joined(text, more)), more.size()), got, where, ", then ", describe(more));
+        const auto got = extend(sequence, rest, more.size());
+        return wrong(fresh(joined(text, more), more.size()), got, where, ", then ", describe(more));
     }
 
     /// Of a model's own `keep`: paths that are none, of a tree that another has replaced, and after the sequence has
@@ -119,7 +121,7 @@ class refined_model_law_cases : public model_inputs<M> {
             if (!found.empty()) return found;
         }
         return refused(tokens, "keep after the sequence was cut", [&](sequence_t<M>& sequence) {
-            model_.extend(sequence, std::vector<token>{0});
+            extend(sequence, std::vector<token>{0}, 0);
             score(sequence, nodes.size());
             model_.truncate(sequence, tokens.size());
             model_.keep(sequence, path{0});
@@ -138,7 +140,7 @@ class refined_model_law_cases : public model_inputs<M> {
         for (std::size_t i = 0; i < members; ++i) {
             drawn.push_back(some_tree(from));
             sequences.push_back(model_.make_sequence());
-            model_.extend(sequences[i], drawn[i].before);
+            extend(sequences[i], drawn[i].before, 0);
             if (!all_chains && from.below(2) != 0) continue;
             drawn[i].nodes = some_tokens(from, {1, 3, wide_pass}, drawn[i].before.size());
             drawn[i].parents.resize(drawn[i].nodes.size());
@@ -151,8 +153,7 @@ class refined_model_law_cases : public model_inputs<M> {
             const std::size_t nodes = own.nodes.size(), rows = from.one_of({nodes, nodes, from.below(nodes + 1)});
             passes.push_back({.sequence = &sequences[i], .tokens = own.nodes, .rows = rows});
             if (!chains[i]) passes[i].parents = own.parents;
-            for (std::size_t node = nodes - rows; node < nodes; ++node)
-                append(expected, last_of(fresh(own.text_of(node)), 1));
+            for (std::size_t node = nodes - rows; node < nodes; ++node) append(expected, fresh(own.text_of(node), 1));
             where += (i == 0 ? ": " : "; ") + own.described() + augur::detail::message(", ", rows, " rows");
         }
         std::vector<model::pass_rows<M>> results(members);
@@ -188,7 +189,7 @@ class refined_model_law_cases : public model_inputs<M> {
             {"a pass without a sequence", {.sequence = nullptr, .tokens = two}}};
         const std::vector<token> over(std::min<std::size_t>(model_.context_length(), 1u << 20) + 1);
         if (over.size() > model_.context_length()) {
-            wrong_passes.push_back({"a pass past the context", {.sequence = &any, .tokens = over}});
+            wrong_passes.push_back({"a pass past the context", {.sequence = &any, .tokens = over, .rows = 1}});
         }
         for (const wrong_pass& each : wrong_passes) {
             std::string found = refused(tokens, each.what, [&](sequence_t<M>& sequence) {
@@ -204,15 +205,8 @@ class refined_model_law_cases : public model_inputs<M> {
         return "";
     }
 
-    /// The hidden states of these tokens, extended at once.
-    row_copies hidden_of(const std::vector<token>& tokens) const {
-        auto whole = model_.make_sequence();
-        model_.extend(whole, tokens);
-        return copy_of(model_.hidden(whole));
-    }
-
     std::string hidden_rows_equal_recomputation(choices& from) const {
-        const auto tokens = some_tokens(from, {2, 6, wide_pass});
+        const auto tokens = at_once(some_tokens(from, {2, 6, wide_pass}));
         const std::size_t first = from.between(1, tokens.size() - 1);
         const auto expected = hidden_of(tokens);
         auto parts = model_.make_sequence();
@@ -226,7 +220,7 @@ class refined_model_law_cases : public model_inputs<M> {
     }
 
     std::string states_of_a_pass_equal_those_of_extend(choices& from) const {
-        const auto tokens = some_tokens(from, {2, 6, wide_pass});
+        const auto tokens = at_once(some_tokens(from, {2, 6, wide_pass}));
         const std::size_t first = from.between(1, tokens.size() - 1), rows = from.below(first + 1);
         const auto expected = hidden_of(tokens);
         auto parts = model_.make_sequence();
@@ -236,7 +230,7 @@ class refined_model_law_cases : public model_inputs<M> {
         row_copies got = copy_of(model_.hidden(parts));
         const std::string where = augur::detail::message("states of ", describe(tokens), " in a pass of the first ",
                                                          first, " with ", rows, " rows");
-        std::string found = wrong(last_of(fresh(part), rows), states, where, ", its rows");
+        std::string found = wrong(fresh(part, rows), states, where, ", its rows");
         if (!found.empty()) return found;
         model_.extend(parts, std::span(tokens).subspan(first));
         append(got, copy_of(model_.hidden(parts)));
@@ -247,7 +241,7 @@ class refined_model_law_cases : public model_inputs<M> {
         const tree drawn = some_tree(from);
         const std::size_t nodes = drawn.nodes.size(), rows = from.below(nodes + 1);
         auto sequence = model_.make_sequence();
-        model_.extend(sequence, drawn.before);
+        extend(sequence, drawn.before, 0);
         const auto shown = copy_of(model::run<M>(
             model_,
             {.sequence = &sequence, .tokens = drawn.nodes, .parents = drawn.parents, .rows = rows, .states = true}));
@@ -256,7 +250,7 @@ class refined_model_law_cases : public model_inputs<M> {
         for (std::size_t i = 0; i < nodes; ++i) {
             const auto text = drawn.text_of(i);
             append(states, last_of(hidden_of(text), 1));
-            if (i >= nodes - rows) append(expected, last_of(fresh(text), 1));
+            if (i >= nodes - rows) append(expected, fresh(text, 1));
         }
         const std::string where = augur::detail::message(drawn.described(), ", with states and ", rows, " rows");
         std::string found = wrong(expected, shown, where);
@@ -265,12 +259,12 @@ class refined_model_law_cases : public model_inputs<M> {
 
     std::string split_equals_whole(choices& from) const {
         const auto before = some_tokens(from, {1, 3, long_text}, 6);
-        const auto a = some_tokens(from, {1, 3, wide_pass}, before.size() + 3);
-        const auto b = some_tokens(from, {0, 3, wide_pass}, before.size() + a.size());
+        const auto a = at_once(some_tokens(from, {1, 3, wide_pass}, before.size() + 3));
+        const auto b = at_once(some_tokens(from, {0, 3, wide_pass}, before.size() + a.size()));
         const std::size_t split = from.between(1, std::max<std::size_t>(model_.layer_count(), 2) - 1);
         const std::size_t waiting = a.size() + b.size(), rows = from.one_of({waiting, from.below(waiting + 1)});
         auto sequence = model_.make_sequence();
-        model_.extend(sequence, before);
+        extend(sequence, before, 0);
         for (const auto& part : {a, b}) {
             if (part.empty()) continue;
             model::run<M>(model_, {.sequence = &sequence, .tokens = part, .to_layer = split});
@@ -285,13 +279,16 @@ class refined_model_law_cases : public model_inputs<M> {
         const auto got =
             copy_of(model::run<M>(model_, {.sequence = &sequence, .rows = rows, .from_layer = split, .states = true}));
         if (model_.waiting(sequence) != 0) return where + ": positions still wait";
-        const std::string found = wrong(last_of(fresh(text), rows), got, where);
+        const std::string found = wrong(fresh(text, rows), got, where);
         if (!found.empty()) return found;
         return wrong(last_of(hidden_of(text), waiting), copy_of(model_.hidden(sequence)), where, ", states");
     }
 
  private:
+    using model_inputs<M>::at_once;
+    using model_inputs<M>::extend;
     using model_inputs<M>::fresh;
+    using model_inputs<M>::hidden_of;
     using model_inputs<M>::joined;
     using model_inputs<M>::model_;
     using model_inputs<M>::refused;

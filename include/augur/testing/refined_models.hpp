@@ -104,10 +104,7 @@ class pass_mock : public function_model {
             if (!includes(F, each.needs())) augur::detail::fail("run: a pass that this mock does not run");
             const sequence_type& sequence = *each.sequence;
             model::check_waiting(each, waiting(sequence), sequence.split);
-            if (sequence.tokens.size() + each.tokens.size() > context_length()) {
-                augur::detail::fail("a sequence of ", sequence.tokens.size(), " tokens cannot grow by ",
-                                    each.tokens.size(), " in a context of ", context_length());
-            }
+            model::check_room(sequence.tokens.size(), each.tokens.size(), context_length());
         }
     }
 
@@ -206,10 +203,7 @@ class fused_mock {
         if (states.size() != tokens.size() * hidden_size_ || last > tokens.size()) {
             augur::detail::fail("extend: ", tokens.size(), " tokens with ", states.size(), " numbers, last ", last);
         }
-        if (sequence.tokens.size() + tokens.size() > context_length()) {
-            augur::detail::fail("a sequence of ", sequence.tokens.size(), " tokens cannot grow by ", tokens.size(),
-                                " in a context of ", context_length());
-        }
+        model::check_room(sequence.tokens.size(), tokens.size(), context_length());
         sequence.tokens.insert(sequence.tokens.end(), tokens.begin(), tokens.end());
         sequence.states.insert(sequence.states.end(), states.begin(), states.end());
         sequence.rows.assign(last * vocabulary_size(), 0.0f);
@@ -229,9 +223,7 @@ class fused_mock {
     }
 
     void truncate(sequence_type& sequence, std::size_t length) const {
-        if (length > sequence.tokens.size()) {
-            augur::detail::fail("cannot truncate a sequence of ", sequence.tokens.size(), " tokens to ", length);
-        }
+        model::check_cut(sequence.tokens.size(), length);
         sequence.tokens.resize(length);
         sequence.states.resize(length * hidden_size_);
     }

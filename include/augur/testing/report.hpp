@@ -26,7 +26,9 @@ struct effort {
     std::size_t cases = 50;      ///< random inputs per law, at least
     std::size_t shrinks = 1000;  ///< attempts to make a failing input smaller
     double seconds = 0;  ///< goes on beyond `cases`, with the inputs that come next, until so much time has passed
-    std::size_t widest = 140'000;  ///< tokens of the widest rows that are tried (wide_rows.hpp); 0: no wide ones
+    double shrink_seconds = 60;        ///< after so long a failing input is reported as small as it is
+    std::ostream* progress = nullptr;  ///< where each law is named, with its cases, once it has been checked
+    std::size_t widest = 140'000;      ///< tokens of the widest rows that are tried (wide_rows.hpp); 0: no wide ones
 };
 
 /// A law that does not hold, and the smallest input found that shows it.
@@ -41,11 +43,15 @@ struct report {
     std::string suite;
     std::vector<std::string> checked{};
     std::vector<violation> broken{};
+    std::vector<violation> rounded{};  ///< laws that hold but for rounding beyond the tolerance
+    double largest_error = 0;          ///< of numbers that differ by rounding alone, within the tolerance or not
     std::vector<violation> skipped{};
     std::vector<violation> notes{};
 
     /// Nothing is broken, and something was checked.
-    bool kept() const { return broken.empty() && !checked.empty(); }
+    bool kept() const { return kept_but_for_rounding() && rounded.empty(); }
+    /// The same, whatever rounding has done.
+    bool kept_but_for_rounding() const { return broken.empty() && !checked.empty(); }
     bool breaks(std::string_view law) const {
         return std::any_of(broken.begin(), broken.end(), [&](const violation& v) { return v.law == law; });
     }
@@ -58,7 +64,10 @@ struct report {
 
     friend std::ostream& operator<<(std::ostream& out, const report& r) {
         out << r.suite << ": " << r.checked.size() << " laws checked, " << r.broken.size() << " broken";
+        if (!r.rounded.empty()) out << ", " << r.rounded.size() << " kept but for rounding";
+        if (r.largest_error > 0) out << ", largest rounding error " << r.largest_error;
         for (const violation& v : r.broken) out << "\n  broken: " << v.law << "\n    " << v.what;
+        for (const violation& v : r.rounded) out << "\n  rounding only: " << v.law << "\n    " << v.what;
         for (const violation& v : r.skipped) out << "\n  not checked: " << v.law << " (" << v.what << ')';
         for (const violation& v : r.notes) out << "\n  note: " << v.law << " (" << v.what << ')';
         return out;
@@ -119,7 +128,9 @@ bool check_case(report& into, const std::string& name, const effort& tries, choi
     std::string what = verdict_of(law, drawn);
     if (what.empty()) return false;
     const double tolerance = tries.shrinks > 0 ? tolerance_that_fails(law, drawn.made()) : 0;
+    const augur::detail::stopwatch watch;
     shrink(drawn.made(), tries.shrinks, [&](choices& from) {
+        if (watch.seconds() > tries.shrink_seconds) return false;
         from.tolerate(tolerance);
         std::string smaller = verdict_of(law, from);
         if (smaller.empty()) return false;
@@ -139,10 +150,14 @@ template <class Law>
 void check(report& into, std::string name, const effort& tries, const Law& law) {
     into.checked.push_back(name);
     const augur::detail::stopwatch watch(tries.seconds > 0);
-    for (std::size_t i = 0; i < tries.cases || watch.seconds() < tries.seconds; ++i) {
+    std::size_t i = 0;
+    bool sound = true;
+    for (; sound && (i < tries.cases || watch.seconds() < tries.seconds); ++i) {
         const std::string label = "case " + std::to_string(i);
-        if (detail::check_case(into, name, tries, choices(tries.seed * 1'000'003 + i), label, law)) return;
+        sound = !detail::check_case(into, name, tries, choices(tries.seed * 1'000'003 + i), label, law);
     }
+    if (tries.progress == nullptr) return;
+    *tries.progress << into.suite << ": " << name << ": " << i << " cases" << (sound ? "" : ", broken") << std::endl;
 }
 
 }  // namespace augur::testing

@@ -99,11 +99,16 @@ std::string message(const Parts&... parts) {
     return join({parts...});
 }
 
-/// Throws augur::error with the concatenated message.
+}  // namespace detail
+
+/// Throws augur::error with its arguments, one after the other, as an ostream would print them: for engines, criteria
+/// and policies, whose messages have the values at fault.
 template <class... Parts>
 [[noreturn]] void fail(const Parts&... parts) {
-    fail_with({parts...});
+    detail::fail_with({parts...});
 }
 
+namespace detail {
+using augur::fail;
 }  // namespace detail
 }  // namespace augur

@@ -56,6 +56,22 @@ AUGUR_HOST_DEVICE constexpr std::size_t next_child(std::span<const std::int32_t>
     return from;
 }
 
+/// How many of the first nodes, of so many, are at most `most` and have at most so many leaves. O(nodes^2) where there
+/// are fewer leaves than that allowed.
+constexpr std::size_t fitting(std::span<const std::int32_t> all, std::size_t nodes, std::size_t most,
+                              std::size_t leaves) {
+    nodes = std::min(nodes, most);
+    if (all.empty()) return leaves == 0 ? 0 : nodes;
+    if (leaves >= nodes) return nodes;
+    std::size_t found = 0;
+    for (std::size_t node = 0; node < nodes; ++node) {
+        const auto before = all.begin() + static_cast<std::ptrdiff_t>(node);
+        const bool is_first = all[node] != after_prefix && std::find(all.begin(), before, all[node]) == before;
+        if (!is_first && ++found > leaves) return node;  // a first child takes its parent's place
+    }
+    return nodes;
+}
+
 constexpr bool are_chain(std::span<const std::int32_t> all) {
     for (std::size_t node = 0; node < all.size(); ++node) {
         if (all[node] != static_cast<std::int32_t>(node) - 1) return false;
@@ -113,6 +129,12 @@ class topology {
             kept.push_back(parent == after_prefix ? parent : numbers[static_cast<std::size_t>(parent)]);
         }
         return topology(std::move(kept));
+    }
+
+    /// The first nodes of it: as many as `most` and so many leaves allow.
+    constexpr topology first(std::size_t most, std::size_t leaves) const {
+        const auto count = static_cast<std::ptrdiff_t>(parents::fitting(parents_, size(), most, leaves));
+        return topology({parents_.begin(), parents_.begin() + count});
     }
 
     friend bool operator==(const topology&, const topology&) = default;

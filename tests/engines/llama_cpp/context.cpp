@@ -77,20 +77,16 @@ BOOST_AUTO_TEST_CASE(long_passes_are_cut_into_calls) {
     BOOST_TEST(of_states.kept(), of_states);
 }
 
-BOOST_AUTO_TEST_CASE(rows_are_lent_where_there_is_one_sequence_and_copied_where_there_are_several) {
-    const llama_cpp::weights weights = tiny_weights("llama");
-    const llama_cpp::streams one(weights, exact(1)), two(weights, exact(2));
-    auto lent = one.make_sequence();
-    auto copied = two.make_sequence();
-    const auto text = text_of(5);
-    const float* const first = one.extend(lent, text)[0].data();
-    BOOST_TEST(first == llama_get_logits(one.context_handle()));
-    const auto rows = two.extend(copied, text);
-    BOOST_TEST(rows[0].data() != llama_get_logits(two.context_handle()));
-    auto other = two.make_sequence();
-    const auto before = copy_of(rows);
-    two.extend(other, text_of(9));
-    BOOST_TEST(difference(before, copy_of(rows), 0).empty());
+BOOST_AUTO_TEST_CASE(rows_are_lent_where_a_run_is_one_call) {
+    auto options = exact(2);
+    options.pass_rows = 4;
+    const llama_cpp::streams engine(tiny_weights("llama"), options);
+    auto sequence = engine.make_sequence();
+    const float* const lent = engine.extend(sequence, text_of(4))[0].data();
+    BOOST_TEST(lent == llama_get_logits(engine.context_handle()));
+    const float* const copied = engine.extend(sequence, text_of(5))[0].data();
+    BOOST_TEST(copied != llama_get_logits(engine.context_handle()));
+    BOOST_TEST(engine.limits().rows_end_with_next_run);
 }
 
 BOOST_AUTO_TEST_CASE(ids_come_back) {
@@ -119,8 +115,8 @@ BOOST_AUTO_TEST_CASE(trees_that_are_too_large_are_refused_and_change_nothing) {
     options.leaves = 2;
     options.tree_nodes = 4;
     const llama_cpp::trees engine(tiny_weights("llama"), options);
-    BOOST_TEST(engine.most_leaves() == 2u);
-    BOOST_TEST(engine.most_tree_nodes() == 4u);
+    BOOST_TEST(engine.limits().most_leaves == 2u);
+    BOOST_TEST(engine.limits().most_tree_nodes == 4u);
     auto sequence = engine.make_sequence();
     engine.extend(sequence, text_of(126));
     const auto run = [&](std::vector<std::int32_t> parents) {

@@ -242,7 +242,7 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_is_refused) {
     model.extend(s, tokens);
     refuses([&] { model.extend(s, tokens, 4); }, "run: 4 rows of 3 tokens");
     refuses([&] { model.extend(s, std::vector<token>{99}); }, "the token 99 is outside the vocabulary of 77");
-    refuses([&] { model.extend(s, std::vector<token>(598)); }, "3 tokens and 598 new ones exceed its length of 600");
+    refuses([&] { model.extend(s, std::vector<token>(598)); }, "3 tokens cannot grow by 598 in a context of 600");
     refuses([&] { model.truncate(s, 4); }, "cannot truncate a sequence of 3 tokens to 4");
     const auto tree = [&](auto& of, std::vector<std::int32_t> parents) {
         run(model, {.sequence = &of, .tokens = tokens, .parents = parents});

@@ -13,12 +13,12 @@
 #include <vector>
 
 #include "augur/engines/llama_cpp/context.hpp"
-#include "augur/engines/llama_cpp/leaf_ids.hpp"
 #include "augur/engines/llama_cpp/pass_checks.hpp"
 #include "augur/engines/llama_cpp/shown_rows.hpp"
 #include "augur/engines/llama_cpp/weights.hpp"
 #include "augur/model/check_passes.hpp"
 #include "augur/model/pass.hpp"
+#include "augur/tree/leaves.hpp"
 #include "augur/types/error.hpp"
 #include "augur/types/scores.hpp"
 #include "augur/types/token.hpp"
@@ -26,8 +26,7 @@
 namespace augur::engines::llama_cpp {
 
 /// What `streams` and `trees` have in common: a model in llama.cpp that rewinds. It promises no bitwise rows. Const and
-/// safe to share: threads take turns. Cost of a pass beside llama.cpp's: where there are several sequences, a copy of
-/// its rows.
+/// safe to share: threads take turns. Cost of a pass beside llama.cpp's: a copy of its rows where it is several calls.
 class attention_engine {
     /// What a pass with parents leaves until `keep`.
     struct waiting_tree {
@@ -52,6 +51,9 @@ class attention_engine {
     std::size_t vocabulary_size() const { return context_->of().vocabulary_size(); }
     const std::string& vocabulary_fingerprint() const { return context_->of().vocabulary_fingerprint(); }
     std::size_t context_length() const { return limits_.length; }
+    pass_limits limits() const {
+        return {.most_tree_nodes = limits_.nodes, .most_leaves = limits_.leaves, .rows_end_with_next_run = true};
+    }
 
     /// For settings of llama.cpp's own, as adapters and a callback that aborts. Its memory is the engine's.
     llama_context* context_handle() const { return context_->get(); }
@@ -65,7 +67,7 @@ class attention_engine {
     /// Of llama.cpp's llama_decode, so far.
     std::size_t calls() const { return context_->calls(); }
 
-    /// Rows stay until the sequence runs again. Throws, and changes nothing but that a tree no longer waits, where
+    /// Rows stay until any sequence runs. Throws, and changes nothing but that a tree no longer waits, where
     /// tokens are none of the vocabulary, a sequence or a tree has no room, or llama.cpp fails.
     scattered_scores run(std::span<const pass<sequence_type>> asked) const {
         const auto turn = context_->turn();
@@ -94,18 +96,18 @@ class attention_engine {
     void truncate(sequence_type& s, std::size_t length) const {
         const auto turn = context_->turn();
         const llama_seq_id id = s.id.of(*context_);
-        check_truncation(s.length, length);
+        model::check_cut(s.length, length);
         s.tree = {};
         if (!context_->forget(id, length)) augur::detail::fail("llama.cpp cannot take tokens back to ", length);
         s.length = length;
     }
 
  protected:
-    struct limits {
+    struct bounds {
         std::size_t length;
         std::size_t leaves = 1, nodes = 0;  ///< of a tree
     };
-    attention_engine(const weights& of, const context_options& options, const limits& most, bool unified)
+    attention_engine(const weights& of, const context_options& options, const bounds& most, bool unified)
         : limits_(most),
           context_(std::make_shared<context>(
               of, options, most.length,
@@ -131,7 +133,7 @@ class attention_engine {
         forget_tree(s);
     }
 
-    limits limits_;
+    bounds limits_;
     std::shared_ptr<context> context_;
 
  private:
@@ -178,26 +180,24 @@ class attention_engine {
     /// Each leaf's id shares the sequence's cells first, and sees the nodes above the leaf then.
     void add_tree(batch& all, const pass<sequence_type>& asked) const {
         sequence_type& s = *asked.sequence;
-        const leaf_ids seen(asked.parents);
-        if (seen.leaves() > limits_.leaves) {
-            augur::detail::fail("run: a tree of ", seen.leaves(), " leaves, of at most ", limits_.leaves,
+        const std::size_t count = asked.tokens.size();
+        const tree::leaves seen(count, asked.parents);
+        if (seen.size() > limits_.leaves) {
+            augur::detail::fail("run: a tree of ", seen.size(), " leaves, of at most ", limits_.leaves,
                                 " (context_options::leaves)");
         }
         std::vector<llama_seq_id> ids{s.id.of(*context_)};
-        while (ids.size() < seen.leaves()) {
+        while (ids.size() < seen.size()) {
             s.tree.others.emplace_back(context_, context::use::leaf);
             ids.push_back(s.tree.others.back().of(*context_));
             llama_memory_seq_cp(context_->memory(), ids[0], ids.back(), -1, -1);
         }
-        const std::size_t count = asked.tokens.size();
-        std::vector<llama_seq_id> here;
         for (std::size_t node = 0; node < count; ++node) {
-            const std::size_t place = s.length + seen.depth(node);
-            here.clear();
-            for (const std::size_t leaf : seen.below(node)) here.push_back(ids[leaf]);
-            if (place >= limits_.length) check_room(s.length, seen.depth(node) + 1, limits_.length);
-            all.add(asked.tokens[node], place, here, count - node <= asked.wanted());
-            s.tree.leaf_of.push_back(seen.below(node).front());
+            const tree::leaf_range below = seen.below(node);
+            model::check_room(s.length, seen.depth(node), limits_.length);
+            all.add(asked.tokens[node], s.length + seen.depth(node) - 1,
+                    std::span(ids).subspan(below.first, below.count), count - node <= asked.wanted());
+            s.tree.leaf_of.push_back(below.first);
         }
         s.tree.parents.assign(asked.parents.begin(), asked.parents.end());
     }
@@ -225,15 +225,11 @@ class trees : public attention_engine {
     explicit trees(const weights& of, const context_options& options = {})
         : attention_engine(of, options, checked(of, options), true) {}
 
-    /// What a tree may have; others are refused.
-    std::size_t most_leaves() const { return limits_.leaves; }
-    std::size_t most_tree_nodes() const { return limits_.nodes; }
-
     /// Appends a path of the tree that was run last.
     void keep(sequence_type& s, std::span<const std::size_t> path) const { keep_path(s, path); }
 
  private:
-    static limits checked(const weights& of, const context_options& options) {
+    static bounds checked(const weights& of, const context_options& options) {
         const std::size_t length = checked_length(of, options);
         check_option("leaves", options.leaves, 1, llama_max_parallel_sequences() / options.sequences);
         check_option("tree_nodes", options.tree_nodes, 1, 4096);

@@ -25,7 +25,7 @@ namespace augur::engines::llama_cpp {
 
 struct context_options {
     std::size_t context_length = 0;  ///< tokens that a sequence can hold; 0: what it was trained for, at most 4096
-    std::size_t sequences = 1;       ///< at a time; with 1 rows are lent, with more they are copied
+    std::size_t sequences = 1;       ///< at a time
     std::size_t threads = 0;         ///< 0: as many as the machine has cores that are not busy
     std::size_t pass_tokens = 512;   ///< of one call of llama.cpp; longer passes are several calls
     std::size_t pass_rows = 64;      ///< the same of rows; memory for them is set aside
@@ -58,7 +58,7 @@ class context {
 
     /// Throws, with both values, where an option is out of range, and with llama.cpp's reason where it has no memory.
     context(const weights& of, const context_options& wanted, std::size_t context_length, sizes size)
-        : weights_(of), length_(context_length), lends_(wanted.sequences == 1) {
+        : weights_(of), length_(context_length) {
         complaints said;
         const std::size_t ids = wanted.sequences * size.leaves;
         llama_context_params set = llama_context_default_params();
@@ -129,7 +129,7 @@ class context {
     batch& tokens() { return batch_; }
 
     /// Whether `decode` of these leaves their rows where llama.cpp made them.
-    bool lends(const batch& all) const { return lends_ && all.size() <= most_tokens_ && all.rows() <= most_rows_; }
+    bool lends(const batch& all) const { return all.size() <= most_tokens_ && all.rows() <= most_rows_; }
     /// Runs them. Rows go to these places, one each; where it lends, nowhere. Returns where the last call's lie: until
     /// the next. Throws where llama.cpp fails: what it has done by then is still to be forgotten.
     const float* decode(batch& all, std::span<float* const> places) {
@@ -170,7 +170,6 @@ class context {
     weights weights_;
     std::unique_ptr<llama_context, release> context_;
     std::size_t length_, sequences_ = 0, most_tokens_ = 0, most_rows_ = 0, calls_ = 0;
-    bool lends_;
     mutable std::recursive_mutex mutex_;
     std::array<std::vector<llama_seq_id>, 2> free_;
     batch batch_;

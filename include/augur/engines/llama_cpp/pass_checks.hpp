@@ -8,6 +8,7 @@
 
 #include "augur/engines/llama_cpp/context.hpp"
 #include "augur/engines/llama_cpp/weights.hpp"
+#include "augur/model/check_passes.hpp"
 #include "augur/model/pass.hpp"
 #include "augur/types/error.hpp"
 #include "augur/types/token.hpp"
@@ -42,15 +43,6 @@ inline std::size_t context_length_of(const weights& of, const context_options& o
     return options.context_length != 0 ? options.context_length : std::min(usual, of.trained_length());
 }
 
-inline void check_room(std::size_t length, std::size_t more, std::size_t context) {
-    if (more <= context - std::min(length, context)) return;
-    augur::detail::fail("a sequence of ", length, " tokens cannot take ", more, " more in a context of ", context);
-}
-
-inline void check_truncation(std::size_t length, std::size_t wanted) {
-    if (wanted > length) augur::detail::fail("a sequence of ", length, " tokens cannot be truncated to ", wanted);
-}
-
 /// One that goes through all layers, makes no states, and has tokens of the vocabulary; of a chain, that it has room.
 template <class Sequence>
 void check_pass(const pass<Sequence>& asked, std::size_t vocabulary, std::size_t length, std::size_t context) {
@@ -59,7 +51,7 @@ void check_pass(const pass<Sequence>& asked, std::size_t vocabulary, std::size_t
         if (each >= 0 && static_cast<std::size_t>(each) < vocabulary) continue;
         augur::detail::fail("run: token ", each, " of a vocabulary of ", vocabulary);
     }
-    if (asked.parents.empty()) check_room(length, asked.tokens.size(), context);
+    if (asked.parents.empty()) model::check_room(length, asked.tokens.size(), context);
 }
 
 }  // namespace augur::engines::llama_cpp

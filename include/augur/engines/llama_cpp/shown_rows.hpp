@@ -1,5 +1,5 @@
 #pragma once
-// Where the rows of a run lie: lent by llama.cpp, or copied to their sequences.
+// Where the rows of a run lie: lent by llama.cpp, or copied where a run is several calls.
 
 #include <cstddef>
 #include <span>
@@ -14,13 +14,13 @@ namespace augur::engines::llama_cpp {
 
 /// Of a sequence.
 struct shown_rows {
-    std::vector<float> copies;         ///< of the last run, where they are copied
+    std::vector<float> copies;         ///< of the last run, where it was several calls
     std::vector<const float*> places;  ///< of all rows of a run that began with this sequence
 };
 
-/// Decodes `all`, made of these passes in order, and shows their rows in what `rows_of(sequence)` refers to. Copies are
-/// made where the context has several sequences: rows that are lent last until the next call of llama.cpp, whosever it
-/// is. Throws as context::decode; only what is shown has changed then.
+/// Decodes `all`, made of these passes in order, and shows their rows in what `rows_of(sequence)` refers to. They last
+/// until the next run of any sequence (pass_limits::rows_end_with_next_run). Throws as context::decode; only what is
+/// shown has changed then.
 template <class Sequence, class RowsOf>
 scattered_scores decode_shown(context& in, batch& all, std::span<const pass<Sequence>> asked, const RowsOf& rows_of) {
     const std::size_t width = in.of().vocabulary_size();

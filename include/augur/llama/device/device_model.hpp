@@ -127,7 +127,7 @@ class device_model {
 
     /// Forgets everything after the first `length` tokens, exactly. Throws if there are fewer.
     void truncate(sequence_type& s, std::size_t length) const {
-        check_truncation(s.length_, length);
+        augur::model::check_cut(s.length_, length);
         const std::size_t finished = s.length_ - s.waiting_.size();
         s.waiting_.shrink(std::min(s.waiting_.size(), length - std::min(length, finished)));
         s.length_ = length;
