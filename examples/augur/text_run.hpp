@@ -1,5 +1,5 @@
 #pragma once
-// The part of a decoding that is the same for every scheme: rounds as a request is shown them, time, what is left behind.
+// The part of a decoding that is the same for every scheme: its rounds as a request sees them, time, what it leaves.
 
 #include <augur/commit/stop_conditions.hpp>
 #include <augur/types/statistics.hpp>

@@ -140,8 +140,8 @@ BOOST_AUTO_TEST_CASE(free_rows_that_stand_are_drafted_to_the_full) {
 }
 
 BOOST_AUTO_TEST_CASE(no_more_than_the_promised_time_is_lost) {
-    // Four passes at first, a hundredth of the time; and a pass, by which the last draft may cost more than was
-    // estimated.
+    // The credit at first, a hundredth of the time; and a pass, by which the last draft may cost more than was
+    // estimated. Of a short text, too, a fiftieth at most where that draft does not come.
     for (const double slope : {0.0, 0.02, 0.1, 0.25, 1.0, -1.0}) {
         for (const double draft : {0.0, 0.07}) {
             for (const double first : {0.0, 0.2, 0.5, 0.9}) {
@@ -152,9 +152,9 @@ BOOST_AUTO_TEST_CASE(no_more_than_the_promised_time_is_lost) {
                     while (of.committed < 512) {
                         of.odds = of.committed < 256 ? first : second;
                         of.round(policy);
-                        BOOST_TEST_REQUIRE(0.99 * of.seconds <= static_cast<double>(of.committed) + 5);
+                        BOOST_TEST_REQUIRE(0.99 * of.seconds <= static_cast<double>(of.committed) + 2.2);
                     }
-                    BOOST_TEST(of.rate() > 0.98, slope << ' ' << draft << ' ' << first << ' ' << second);
+                    BOOST_TEST(of.rate() > 0.985, slope << ' ' << draft << ' ' << first << ' ' << second);
                 }
             }
         }
@@ -302,12 +302,12 @@ BOOST_AUTO_TEST_CASE(what_drafting_took_long_ago_is_forgotten) {
 }
 
 BOOST_AUTO_TEST_CASE(the_seconds_of_a_drafted_token_count_for_each) {
-    policy::chain_planner<> policy({.max_length = 4, .memory = 0.5, .verify_seconds = {1, 1, 1, 1, 1}});
+    policy::chain_planner<> policy({.max_length = 4, .memory = 0.5, .credit = 4, .verify_seconds = {1, 1, 1, 1, 1}});
     const observation seen{.match_length = 8};
     BOOST_TEST(policy.plan(seen).length == 4u);
     policy.learn(told(8, 4, 4, 1, 4 * 0.2));
     BOOST_TEST(policy.plan(seen).length == 4u);
-    policy::chain_planner<> dear({.max_length = 4, .memory = 0.5, .verify_seconds = {1, 1, 1, 1, 1}});
+    policy::chain_planner<> dear({.max_length = 4, .memory = 0.5, .credit = 4, .verify_seconds = {1, 1, 1, 1, 1}});
     dear.learn(told(8, 4, 4, 1, 4 * 1.5));  // one token takes longer than a plain pass
     BOOST_TEST(dear.plan(seen).length == 0u);
     BOOST_TEST(dear.plan({.source = 1, .match_length = 8}).length == 4u);  // another drafter
@@ -353,7 +353,7 @@ BOOST_AUTO_TEST_CASE(what_does_not_pay_is_tried_again_now_and_then) {
 }
 
 BOOST_AUTO_TEST_CASE(what_it_could_not_pay_for_is_not_tried) {
-    policy::chain_planner<> policy({.budget = 0, .verify_seconds = {1, 1.5, 2, 2.5, 3, 3.5, 4}});
+    policy::chain_planner<> policy({.budget = 0, .credit = 4, .verify_seconds = {1, 1.5, 2, 2.5, 3, 3.5, 4}});
     const observation seen{.match_length = 8};
     BOOST_TEST(policy.allowance() == 4.0);
     const auto lose = [&](std::size_t drafted, double seconds) { policy.learn(told(1, drafted, 0, seconds)); };
@@ -374,7 +374,7 @@ BOOST_AUTO_TEST_CASE(what_it_could_not_pay_for_is_not_tried) {
 }
 
 BOOST_AUTO_TEST_CASE(the_allowance_grows_with_time) {
-    policy::chain_planner<> policy({.budget = 0.25, .verify_seconds = {1, 1}});
+    policy::chain_planner<> policy({.budget = 0.25, .credit = 4, .verify_seconds = {1, 1}});
     policy.learn(told(0, 0, 0, 1));
     BOOST_TEST(policy.allowance() == 4.25);
 }
@@ -389,7 +389,7 @@ BOOST_AUTO_TEST_CASE(plain_passes_are_measured_again_after_a_while) {
 
 BOOST_AUTO_TEST_CASE(a_match_is_looked_for_and_a_row_only_where_it_may_pay) {
     const observation match{.pending = signals::match_length}, row{.pending = signals::draft_entropy};
-    policy::chain_planner<> policy({.verify_seconds = {1, 1.1}});
+    policy::chain_planner<> policy({.credit = 4, .verify_seconds = {1, 1.1}});
     BOOST_TEST(policy.plan(match).length == 10u);
     BOOST_TEST(policy.plan(row).length == 10u);                           // nothing is known
     BOOST_TEST(policy.plan({}).length > 0u);                              // a third of a token for a tenth of a pass
@@ -406,7 +406,7 @@ BOOST_AUTO_TEST_CASE(a_match_is_looked_for_and_a_row_only_where_it_may_pay) {
 BOOST_AUTO_TEST_CASE(rounds_that_only_looked_measure_the_plain_pass_and_pay_for_the_look) {
     const observation row{.pending = signals::draft_entropy};
     const auto plain_after = policy::cost_aware_options<>::plain_after;
-    policy::chain_planner<> policy({.budget = 0, .verify_seconds = {1, 1}});
+    policy::chain_planner<> policy({.budget = 0, .credit = 4, .verify_seconds = {1, 1}});
     for (std::size_t i = 0; i < 2 * plain_after; ++i) {
         policy.learn(told_of_row(0.1, 0, 0, 0x1p-8));  // a look that costs little
         BOOST_TEST(policy.plan(row).length == 10u, i);
@@ -423,7 +423,7 @@ BOOST_AUTO_TEST_CASE(rounds_that_only_looked_measure_the_plain_pass_and_pay_for_
 BOOST_AUTO_TEST_CASE(a_look_pays_by_what_rows_like_it_gained) {
     const observation row{.pending = signals::draft_entropy};
     const auto after = [&](double entropy, std::size_t often, double other, std::size_t others) {
-        policy::chain_planner<> policy({.verify_seconds = {1, 1.2, 1.4, 1.6, 1.8}});
+        policy::chain_planner<> policy({.credit = 4, .verify_seconds = {1, 1.2, 1.4, 1.6, 1.8}});
         for (std::size_t i = 0; i < often; ++i) policy.learn(told_of_row(entropy, 0, 0, 0.25));
         for (std::size_t i = 0; i < others; ++i) policy.learn(told_of_row(other, 0, 0, 0.25));
         return policy.plan(row).length > 0;

@@ -182,10 +182,12 @@ class prompt_lookup {
         std::ptrdiff_t top = 0;
         for (const voter& each : voters) {
             const auto agrees = [&](const voter& other) { return other.node == each.node && other.next == each.next; };
+            if (best != nullptr && agrees(*best)) continue;  // counted
             const std::ptrdiff_t count = std::count_if(voters.begin(), voters.end(), agrees);
             if (count < top || (count == top && each.depth >= best->depth)) continue;
             best = &each;
             top = count;
+            if (2 * top > std::ssize(voters)) break;  // the others are fewer
         }
         return *best;
     }
