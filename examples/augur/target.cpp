@@ -11,12 +11,11 @@
 #include "llama_shape.hpp"
 #include "message.hpp"
 #include "models.hpp"
-#include "terminal.hpp"
 
 namespace augur::program {
 namespace {
 
-/// Why the bundled Llama cannot run a file of this description; empty where it can.
+/// Why the bundled Llama cannot run a file of this family and these formats; empty where it can.
 std::string unread_because(const std::string& path) {
     try {
         static_cast<void>(llama::read_config(io::gguf_file(path)));
@@ -75,8 +74,7 @@ engine_choice choose_engine(const engine_options& asked, const model_options& ch
     if (asked.name == "llama.cpp") {
         runs_on.is_llama_cpp = true;
     } else if (asked.name == "auto") {
-        runs_on.is_free = has_llama_cpp() && !io::holds_safetensors(chosen.path);
-        if (runs_on.is_free) runs_on.why = unread_because(chosen.path);
+        if (has_llama_cpp() && !io::holds_safetensors(chosen.path)) runs_on.why = unread_because(chosen.path);
         runs_on.is_llama_cpp = !runs_on.why.empty();
     } else if (asked.name != "augur") {
         detail::fail("--engine ", io::quote(asked.name), " is unknown; valid are auto, augur, llama.cpp");
@@ -127,29 +125,12 @@ std::vector<commit::stop_mark> known_words::stop_marks(const std::vector<std::st
 target_model::target_model(engine_choice runs_on, const model_options& chosen, const engine_options& asked,
                            const std::string& device, loaded_scheme& by)
     : engine_(std::move(runs_on)), device_(device) {
-    if (!engine_.is_llama_cpp) load_bundled(chosen, asked);
     if (engine_.is_llama_cpp) {
         load_scoring(chosen, asked, by);
     } else {
+        bundled_.emplace(load_model(chosen.path, chosen));
         computes_.emplace(program::engine_of(*bundled_, device_, chosen.weights));
         by.load(*bundled_, chosen);
-    }
-}
-
-/// Or finds that llama.cpp has to.
-void target_model::load_bundled(const model_options& chosen, const engine_options& asked) {
-    try {
-        bundled_.emplace(load_model(chosen.path, chosen));
-    } catch (const interrupted&) {
-        throw;
-    } catch (const error& problem) {
-        if (!engine_.is_free) throw;
-        engine_ = {.is_llama_cpp = true, .why = problem.what()};
-        try {
-            check_engine_options(asked, engine_, chosen, device_);
-        } catch (const error&) {
-            throw problem;
-        }
     }
 }
 

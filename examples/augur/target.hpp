@@ -22,8 +22,7 @@ void add_engine_options(CLI::App& command, engine_options& into);
 /// The engine of a file.
 struct engine_choice {
     bool is_llama_cpp = false;
-    bool is_free = false;  ///< auto chose it, and may choose llama.cpp yet
-    std::string why{};     ///< llama.cpp by auto: why not the bundled one
+    std::string why{};  ///< llama.cpp by auto: why not the bundled one
 
     const char* name() const { return is_llama_cpp ? "llama.cpp" : "augur"; }
 };
@@ -60,8 +59,7 @@ class known_words {
 /// A loaded target. Where it runs is decided once, here.
 class target_model {
  public:
-    /// Loads it for this scheme, and then what the scheme drafts with. Where auto chose the bundled Llama and that
-    /// cannot run the file after all, llama.cpp does.
+    /// Loads it for this scheme, and then what the scheme drafts with.
     target_model(engine_choice runs_on, const model_options& chosen, const engine_options& asked,
                  const std::string& device, loaded_scheme& by);
 
@@ -82,7 +80,6 @@ class target_model {
     run_result run_plainly(const run_request& request) const;
 
  private:
-    void load_bundled(const model_options& chosen, const engine_options& asked);
     void load_scoring(const model_options& chosen, const engine_options& asked, loaded_scheme& by);
 
     engine_choice engine_;

@@ -184,6 +184,9 @@ class OtherFamilies(EngineTest):
                 if "sd" in scheme:
                     self.assertLess(got["rounds"], 20, model)
 
+    def test_values_that_the_bundled_engine_refuses_change_no_engine(self):
+        self.refuses("--threads is 65", "generate", "--model", TARGET, *PROMPT, "--threads", 65)
+
     def test_the_bundled_engine_refuses_them(self):
         self.refuses("qwen3", "generate", "--model", QWEN, *PROMPT, "--engine", "augur")
 
