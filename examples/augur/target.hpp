@@ -31,8 +31,8 @@ struct engine_choice {
 /// where the engine is unknown, or not in this program, or cannot do what the options ask for.
 engine_choice choose_engine(const engine_options& asked, const model_options& chosen, const std::string& device);
 
-/// A model's texts and tokens: by augur's tokenizer, or, on llama.cpp, by that one's where augur cannot read the file's;
-/// or by none.
+/// A model's texts and tokens: by augur's tokenizer; on llama.cpp by that one's, where augur cannot read the file's; or
+/// by none.
 class known_words {
  public:
     known_words(const engine_choice& runs_on, const std::string& path);
