@@ -170,7 +170,8 @@ class answering {
     std::unique_ptr<decode::session<Scheme>> begin(const Scheme& scheme, std::size_t at) const {
         const question& asked = questions_[at];
         commit::stop_conditions stops{.max_tokens = asked.max_tokens};
-        if (!chosen_.ignore_eos) stops.stop_tokens = end_tokens_of(words_, model_, chosen_.model.path);
+        if (!chosen_.ignore_eos)
+            stops.stop_tokens = end_tokens_of(words_, model_.vocabulary_size(), chosen_.model.path);
         try {
             return std::make_unique<decode::session<Scheme>>(scheme, asked.ids,
                                                              transform::settings{.temperature = {asked.temperature}},
@@ -250,6 +251,7 @@ void add_answer(CLI::App& program) {
     auto* command = program.add_subcommand("answer", "Answer many prompts in batches, by plain decoding");
     const auto chosen = std::make_shared<answer_options>();
     add_model_options(*command, chosen->model);
+    add_bundled_engine(*command);
     command
         ->add_option("--prompts", chosen->prompts,
                      "JSON lines with \"prompt\" or \"prompt_ids\", and optionally \"temperature\", \"seed\" and "

@@ -57,6 +57,7 @@ void add_bench(CLI::App& program) {
     auto* command = bench->add_subcommand("verify", "Median milliseconds of one pass, by the number of rows");
     const auto chosen = std::make_shared<bench_options>();
     add_model_options(*command, chosen->model, false);
+    add_bundled_engine(*command);
     const auto rows = [chosen](const std::string& text) { chosen->rows = parse_list<std::size_t>("--rows", text); };
     add_text(*command, "--rows", rows, "Rows per pass", "LIST", "1,2,4,8");
     add_number(*command, "--context", chosen->prefix, "Context length in tokens before the pass", "N", "256");

@@ -307,7 +307,7 @@ class bench_of_schemes {
         interruption::check();
         decode::options options{.seed = seed, .sampling = chosen_.sampling};
         options.stop.max_tokens = most;
-        options.stop.stop_tokens = end_tokens_of(words_, *target_, chosen_.model.path);
+        options.stop.stop_tokens = end_tokens_of(words_, target_->vocabulary_size(), chosen_.model.path);
         run_request request{prompt, options, {}, {}};
         if (into) request.on_round = [into](const round_summary& round) { into->count_pass(round.drafted.size()); };
         return scheme.run(*engine_, std::move(request));
@@ -432,6 +432,7 @@ void add_bench_schemes(CLI::App& bench) {
         bench.add_subcommand("schemes", "Benchmark schemes against plain decoding, in turns on the same prompts");
     const auto chosen = std::make_shared<bench_schemes_options>();
     add_model_options(*command, chosen->model);
+    add_bundled_engine(*command);
     command
         ->add_option(
             "--scheme", chosen->schemes,

@@ -135,7 +135,8 @@ void dialogue::finish_answer(const run_result& result) {
     const std::size_t rounds = counts.rounds() - before_.rounds();
     const double seconds = counts.seconds.decoding() - before_.seconds.decoding();
     const auto count = static_cast<double>(result.ids.size());
-    const std::string why = ended_because(result, words_, std::numeric_limits<std::size_t>::max(), context_);
+    const std::string end = result.ids.empty() ? "" : words_->bytes_of(result.ids.back(), true);
+    const std::string why = ended_because(result, end, std::numeric_limits<std::size_t>::max(), context_);
     char figures[128];
     std::snprintf(figures, sizeof figures, "%zu tokens, %.1f a second, %.2f a pass; read in %.3f s, context %zu of %zu",
                   result.ids.size(), seconds > 0 ? count / seconds : 0,
@@ -153,12 +154,11 @@ std::vector<token> dialogue::answered(const run_result& result) {
     return ask(result.ids, stopped, result.context_left);
 }
 
-std::string ended_because(const run_result& result, const io::tokenizer* words, std::size_t max_tokens,
+std::string ended_because(const run_result& result, const std::string& end, std::size_t max_tokens,
                           std::size_t context) {
     switch (result.finish) {
         case finish_reason::stop_token:
-            return "the model's end token " +
-                   (words ? words->bytes_of(result.ids.back(), true) : std::to_string(result.ids.back()));
+            return "the model's end token " + end;
         case finish_reason::stop_string:
             return "before --stop " + io::quote(result.detail);
         case finish_reason::max_tokens:

@@ -55,8 +55,8 @@ class dialogue {
     std::optional<text_output> output_{};
 };
 
-/// Why a text ended, in words. `words` may be null.
-std::string ended_because(const run_result& result, const io::tokenizer* words, std::size_t max_tokens,
+/// Why a text ended, in words. `end`: how the last token is written.
+std::string ended_because(const run_result& result, const std::string& end, std::size_t max_tokens,
                           std::size_t context);
 
 }  // namespace augur::program

@@ -171,7 +171,7 @@ void entropy(const entropy_options& chosen) {
     report.given = ids.size();
     const bool keeps = chosen.json || chosen.chart;
     if (!chosen.json) print_text(table_head(report));
-    const std::vector<token> ends = end_tokens_of(words, by.target(), chosen.model.path);
+    const std::vector<token> ends = end_tokens_of(words, by.target().vocabulary_size(), chosen.model.path);
     text_reading(by, text_observer(bins, turns, chosen.best)).read(ids, chosen.more, ends, [&](position_facts at) {
         if (!chosen.json) print_text(table_line(report, at));
         report.add(std::move(at), keeps);
@@ -204,6 +204,7 @@ void add_entropy(CLI::App& program) {
         "entropy", "Show entropies, best tokens and the agreement of one to three models on a text");
     const auto chosen = std::make_shared<entropy_options>();
     add_model_options(*command, chosen->model);
+    add_bundled_engine(*command);
     add_prompt_options(*command, chosen->prompt);
     add_model_choices(*command, *chosen);
     add_number(*command, "--continue", chosen->more, "Continue the text greedily by up to N tokens", "N", "0",

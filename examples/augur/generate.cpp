@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <augur/detail/stopwatch.hpp>
-#include <augur/io/text/stop_marks.hpp>
 #include <augur/io/text/utf8.hpp>
 #include <filesystem>
 #include <memory>
@@ -17,7 +16,6 @@
 #include "compare.hpp"
 #include "engine.hpp"
 #include "kept_state.hpp"
-#include "llama_shape.hpp"
 #include "loaded_scheme.hpp"
 #include "lossy.hpp"
 #include "message.hpp"
@@ -25,6 +23,7 @@
 #include "option_schemes.hpp"
 #include "report.hpp"
 #include "run_files.hpp"
+#include "target.hpp"
 #include "terminal.hpp"
 #include "tree_choice.hpp"
 
@@ -33,6 +32,7 @@ namespace {
 
 struct generate_options {
     model_options model;
+    engine_options engine;
     prompt_options prompt;
     scheme_options scheme;
     std::vector<std::string> drafts;
@@ -241,9 +241,20 @@ void check_companions(const generate_options& chosen) {
     }
 }
 
+/// Files of what the bundled engine learned and measured.
+void check_learned_files(const generate_options& chosen, const std::string& runs_on) {
+    if (runs_on != "llama.cpp") return;
+    const auto refuse = [](const char* option, const std::string& path) {
+        detail::fail(option, " is ", path, ", which is of the bundled engine, but the engine is 'llama.cpp'");
+    };
+    if (chosen.state) refuse("--state", *chosen.state);
+    if (chosen.calibration) refuse("--calibration", *chosen.calibration);
+}
+
 /// What can be refused before a model is loaded, is.
 void check_early(const generate_options& chosen) {
     check_device(chosen.device, chosen.model.weights);
+    check_learned_files(chosen, chosen.engine.name);
     if (parse_cache(chosen.model.cache) != llama::cache_format::f32 && chosen.device != "cpu") {
         detail::fail("--cache ", io::quote(chosen.model.cache), " is not available with --device ", chosen.device);
     }
@@ -265,14 +276,15 @@ void check_early(const generate_options& chosen) {
     check_run_files(chosen.files, inputs);
 }
 
-nlohmann::ordered_json settings_as_json(const generate_options& chosen, const llama::host_model& target) {
+nlohmann::ordered_json settings_as_json(const generate_options& chosen, const target_model& target) {
     const transform::settings& s = chosen.sampling;
     return {{"model", chosen.model.path},
             {"draft", chosen.drafts},
             {"requested_scheme", chosen.scheme.scheme},
             {"weights", chosen.model.weights},
-            {"cache", chosen.model.cache},
-            {"shape", shape_of(target.configuration()).text()},
+            {"cache", target.bundled() || chosen.engine.cache ? chosen.model.cache : "f16"},
+            {"shape", target.shape()},
+            {"engine", target.runs_on().name()},
             {"device", chosen.device},
             {"threads", target.threads()},
             {"context", target.context_length()},
@@ -306,40 +318,40 @@ scheme_options asked_scheme(const generate_options& chosen) {
 class generator {
  public:
     /// `prompt`: tokens from the tokenizer, before a model is loaded.
-    generator(const generate_options& chosen,
-              const std::function<std::vector<token>(const std::optional<io::tokenizer>&)>& prompt)
+    generator(const generate_options& chosen, const std::function<std::vector<token>(const known_words&)>& prompt)
         : chosen_(chosen),
           asked_(asked_scheme(chosen)),
           loaded_(asked_, chosen.sampling, chosen.drafts, chosen.heads),
-          words_(load_tokenizer(chosen.model.path)),
-          prompt_(prompt(words_)) {
-        if (!chosen.stop_strings.empty()) {
-            const io::tokenizer& known = require(words_, chosen.model.path, "--stop");
-            of_option("--stop", [&] { return io::stop_marks_of(known, chosen.stop_strings); });  // before the model
-        }
+          runs_on_(choose_engine(chosen.engine, chosen.model, chosen.device)),
+          words_(runs_on_, chosen.model.path),
+          prompt_(prompt(words_)),
+          stop_marks_(words_.stop_marks(chosen.stop_strings)) {  // before the model
         const passing_note note("loading " + std::filesystem::path(chosen.model.path).filename().string());
         const detail::stopwatch watch;
-        target_.emplace(load_model(chosen.model.path, chosen.model));
-        engine_.emplace(engine_of(*target_, chosen.device, chosen.model.weights));
-        loaded_.load(*target_, chosen.model);
-        if (chosen.calibration && asked_.scheme != "auto") calibrate();
-        if (chosen.state)
-            read_state(*chosen.state, loaded_, state_about(loaded_, *target_, chosen.model, chosen.device));
-        loaded_.prepare(*target_, *engine_, chosen.device);
+        target_.emplace(runs_on_, chosen.model, chosen.engine, chosen.device, loaded_);
+        if (const llama::host_model* const bundled = target_->bundled()) {
+            if (chosen.calibration && asked_.scheme != "auto") calibrate(*bundled);
+            if (chosen.state)
+                read_state(*chosen.state, loaded_, state_about(loaded_, *bundled, chosen.model, chosen.device));
+        } else {
+            check_learned_files(chosen, target_->runs_on().name());
+        }
+        target_->prepare(loaded_);
         load_seconds_ = watch.seconds();
     }
 
     const loaded_scheme& loaded() const { return loaded_; }
-    const llama::host_model& target() const { return *target_; }
-    /// Without a tokenizer there is none.
-    bool has_text() const { return words_.has_value(); }
-    const io::tokenizer& words() const { return *words_; }
+    const target_model& target() const { return *target_; }
+    /// Without a vocabulary there is none.
+    bool has_text() const { return words_.any(); }
+    const known_words& words() const { return words_; }
     /// Written as text and not as a conversation, though the model's name says that it was trained for these.
     bool lacks_chat() const {
+        const io::tokenizer* const words = words_.ours();
         const bool is_plain =
-            !chosen_.prompt.chat && !chosen_.prompt.ids && words_ && !words_->words().chat_template.empty();
-        const std::ptrdiff_t adds_bos = is_plain && words_->encode("", {.add_special = true}).empty() ? 0 : 1;
-        const auto is_control = [&](token t) { return words_->is_control(t); };
+            !chosen_.prompt.chat && !chosen_.prompt.ids && words && !words->words().chat_template.empty();
+        const std::ptrdiff_t adds_bos = is_plain && words->encode("", {.add_special = true}).empty() ? 0 : 1;
+        const auto is_control = [&](token t) { return words->is_control(t); };
         return is_plain && std::none_of(prompt_.begin() + adds_bos, prompt_.end(), is_control) &&
                is_named_for_chat(chosen_.model.path);
     }
@@ -353,7 +365,7 @@ class generator {
             if (chosen_.state) write_state(*chosen_.state, loaded_);  // whoever reads may end the program
             return with.answered(result);
         };
-        loaded_.run(*engine_, request);
+        target_->run(loaded_, request);
     }
 
     generation_report decode(const commit::token_sink& sink, std::function<void(const round_summary&)> on_round) {
@@ -369,7 +381,7 @@ class generator {
         report.requested_scheme = chosen_.scheme.scheme;
         report.seed = chosen_.seed;
         report.load_seconds = load_seconds_;
-        report.weight_bytes = target_->memory_bytes() + loaded_.drafters().memory_bytes();
+        report.weight_bytes = target_->memory_bytes() + loaded_.drafter_bytes();
         report.settings = settings_as_json(chosen_, *target_);
         report.settings["drafters"] = loaded_.paths();
         if (const auto& exit = loaded_.drafters().exit) report.settings["exit_layer"] = exit->layer();
@@ -380,14 +392,14 @@ class generator {
         }
         if (!loaded_.verify_seconds().empty()) report.settings["verify_seconds"] = loaded_.verify_seconds();
         if (chosen_.state) report.settings["state_texts"] = loaded_.learned().texts;
-        report.composed = loaded_.run(*engine_, request);
+        report.composed = target_->run(loaded_, request);
         report.ended =
-            ended_because(report.composed, words_ ? &*words_ : nullptr, chosen_.max_tokens, target_->context_length());
+            ended_because(report.composed, last_token(report.composed), chosen_.max_tokens, target_->context_length());
         known_before_ = loaded_.learned();
         loaded_.learn(report.composed);
         if (!report.composed.counts.models.empty()) {
-            const std::size_t of_draft = loaded_.drafters().draft->parameter_count();
-            report.parameters = {static_cast<double>(of_draft), static_cast<double>(target_->parameter_count())};
+            report.parameters = {static_cast<double>(loaded_.draft_parameters()),
+                                 static_cast<double>(target_->parameter_count())};
         }
         return report;
     }
@@ -418,7 +430,7 @@ class generator {
     }
 
     nlohmann::ordered_json record(const generation_report& report, const run_recorder& recorder) const {
-        const auto bytes = [this](token id) { return bytes_of(id, true); };
+        const auto bytes = [this](token id) { return words_.bytes_of(id, true); };
         std::string prompt;
         for (const token id : prompt_) prompt += bytes(id);
         const recorded_run run{.command = "generate",
@@ -433,12 +445,11 @@ class generator {
  private:
     /// The same request by the same scheme; nothing if Ctrl-C ended it, for it is then no measure.
     std::optional<run_result> decode_again() const {
-        return unless_cancelled({}, [&](const run_request& request) { return loaded_.run(*engine_, request); });
+        return unless_cancelled({}, [&](const run_request& request) { return target_->run(loaded_, request); });
     }
     std::optional<run_result> decode_plainly(std::function<void(const round_summary&)> on_round) const {
-        const scheme_options plain{.scheme = "plain", .accept = "coupled"};
         return unless_cancelled(std::move(on_round),
-                                [&](const run_request& request) { return run(plain, *engine_, {}, request); });
+                                [&](const run_request& request) { return target_->run_plainly(request); });
     }
     std::optional<run_result> unless_cancelled(std::function<void(const round_summary&)> on_round,
                                                const auto& decode) const {
@@ -450,9 +461,10 @@ class generator {
         return result;
     }
 
-    /// Nothing without a tokenizer.
-    std::string bytes_of(token id, bool show_control = false) const {
-        return words_ ? program::bytes_of(*words_, id, show_control) : std::string();
+    /// As it is written, or its id where there is no vocabulary.
+    std::string last_token(const run_result& of) const {
+        if (of.ids.empty()) return "";
+        return words_.any() ? words_.bytes_of(of.ids.back(), true) : std::to_string(of.ids.back());
     }
 
     /// Cheapest first.
@@ -467,10 +479,10 @@ class generator {
     }
 
     /// Settings from the calibration, but for those that were given. What does not fit is said.
-    void calibrate() {
+    void calibrate(const llama::host_model& target) {
         const std::string& path = *chosen_.calibration;
         const calibration read = read_calibration(path);
-        const auto here = identity_of(*target_, loaded_.files(), chosen_.model, chosen_.sampling);
+        const auto here = identity_of(target, loaded_.files(), chosen_.model, chosen_.sampling);
         for (const std::string& line : compare_identity(read, here, path)) {
             tell("note", "calibration ", path, ": ", line);
         }
@@ -486,10 +498,10 @@ class generator {
         decode::options options{.seed = chosen_.seed, .sampling = chosen_.sampling};
         options.sampling.bias = parse_biases(chosen_.biases);
         options.stop = {.max_tokens = chosen_.max_tokens, .stop_strings = chosen_.stop_strings};
-        if (!chosen_.ignore_eos) options.stop.stop_tokens = end_tokens_of(words_, *target_, chosen_.model.path);
-        if (!words_) return options;
-        options.stop.text_of = [this](token id) { return bytes_of(id); };
-        options.stop.stop_marks = of_option("--stop", [&] { return io::stop_marks_of(*words_, chosen_.stop_strings); });
+        if (!chosen_.ignore_eos) options.stop.stop_tokens = words_.end_tokens(target_->vocabulary_size());
+        if (!words_.any()) return options;
+        options.stop.text_of = [this](token id) { return words_.bytes_of(id); };
+        options.stop.stop_marks = stop_marks_;
         return options;
     }
 
@@ -497,16 +509,17 @@ class generator {
     void warm_up(run_request request) const {
         request.options.stop.max_tokens = std::min<std::size_t>(chosen_.max_tokens, 8);
         request.on_round = {};
-        loaded_.run(*engine_, request);
+        target_->run(loaded_, request);
     }
 
     const generate_options& chosen_;
     scheme_options asked_;  ///< with a calibration, `auto` is the scheme that it has for it
     loaded_scheme loaded_;
-    std::optional<io::tokenizer> words_;
+    engine_choice runs_on_;
+    known_words words_;
     std::vector<token> prompt_;
-    std::optional<llama::host_model> target_;
-    std::optional<engine> engine_;   ///< the target, where it computes
+    std::vector<commit::stop_mark> stop_marks_;
+    std::optional<target_model> target_;
     io::policy_state known_before_;  ///< when the text was begun
     double load_seconds_ = 0;
 };
@@ -534,12 +547,13 @@ void tell_of_options(const generate_options& chosen, const generator& writer) {
 void chat(const generate_options& chosen) {
     check_early(chosen);
     std::optional<conversation> talk;
-    generator writer(chosen, [&](const std::optional<io::tokenizer>& words) {
-        talk.emplace(require(words, chosen.model.path, "'augur chat'"), chosen.prompt.system);
+    generator writer(chosen, [&](const known_words& words) {
+        talk.emplace(words.ours("'augur chat'"), chosen.prompt.system);
         return std::vector<token>();
     });
     tell_of_options(chosen, writer);
-    dialogue with(writer.words(), std::move(*talk), chosen.prompt.text, writer.target().context_length());
+    dialogue with(writer.words().ours("'augur chat'"), std::move(*talk), chosen.prompt.text,
+                  writer.target().context_length());
     while (!with.over()) {
         const std::vector<token> first = with.begin();
         if (!first.empty()) writer.converse(first, with);
@@ -548,7 +562,7 @@ void chat(const generate_options& chosen) {
 
 void generate(const generate_options& chosen) {
     check_early(chosen);
-    generator writer(chosen, [&](const auto& words) { return encode_prompt(chosen.prompt, words, chosen.model.path); });
+    generator writer(chosen, [&](const known_words& words) { return words.encode(chosen.prompt); });
     run_files files(chosen.files);
     tell_of_options(chosen, writer);
     if (writer.lacks_chat()) {
@@ -614,6 +628,7 @@ void note_given(const CLI::App& command, generate_options& chosen) {
         const bool is_flag = named.get_expected_max() == 0;
         chosen.scheme.given[option] = is_flag ? "" : named.results().back();
     }
+    if (command.get_option("--cache")->count() > 0) chosen.engine.cache = chosen.model.cache;
     for (const char* name : {"task", "compare-seconds"}) {
         const CLI::Option* const named = command.get_option_no_throw(std::string("--") + name);
         if (named != nullptr && named->count() > 0) chosen.given.insert(name);
@@ -633,6 +648,7 @@ void add_generate(CLI::App& program) {
     auto* command = program.add_subcommand("generate", "Continue a prompt");
     const auto chosen = std::make_shared<generate_options>();
     add_model_options(*command, chosen->model);
+    add_engine_options(*command, chosen->engine);
     add_prompt_options(*command, chosen->prompt);
     command->add_flag("--chat", chosen->prompt.chat, "Wrap the prompt in the model's chat template");
     add_text(
@@ -657,6 +673,7 @@ void add_chat(CLI::App& program) {
     const auto chosen = std::make_shared<generate_options>();
     chosen->max_tokens = 1024;
     add_model_options(*command, chosen->model);
+    add_engine_options(*command, chosen->engine);
     add_text(
         *command, "-p,--prompt", [chosen](const std::string& text) { chosen->prompt.text = text; },
         "The first message; without it messages are read from standard input, one per line");

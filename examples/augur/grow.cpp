@@ -80,7 +80,7 @@ class grower {
         options_.sampling.temperature.value = chosen.temperature;
         static_cast<void>(transform::pipeline(options_.sampling, target_.vocabulary_size()));
         options_.stop.max_tokens = chosen.max_tokens;
-        options_.stop.stop_tokens = end_tokens_of(words_, target_, chosen_.model.path);
+        options_.stop.stop_tokens = end_tokens_of(words_, target_.vocabulary_size(), chosen_.model.path);
     }
 
     /// Scores its part of the prompts, at each step with the others.

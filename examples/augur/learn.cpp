@@ -161,7 +161,7 @@ class pupil {
     decode::options options(std::uint64_t seed) const {
         decode::options chosen{.seed = seed, .sampling = chosen_.sampling};
         chosen.stop.max_tokens = chosen_.max_tokens;
-        chosen.stop.stop_tokens = end_tokens_of(words_, target_, chosen_.model.path);
+        chosen.stop.stop_tokens = end_tokens_of(words_, target_.vocabulary_size(), chosen_.model.path);
         chosen.on_token = [](const auto&) { return !interruption::pressed(); };
         if (recorder_) chosen.stop.text_of = [this](token id) { return bytes_of(id, false); };
         return chosen;

@@ -52,6 +52,14 @@ void loaded_scheme::load(const llama::host_model& target, const model_options& c
     }
 }
 
+void loaded_scheme::load(const scoring_model& target, const model_options& chosen, const engine_options& asked) {
+    if (scheme_.scheme == "auto") scheme_.scheme = "lookup";
+    files_ = load_scoring_drafters(scoring_drafters_, scheme_, named_, target, chosen, asked);
+    for (const std::string& kind : members_used_by(scheme_.scheme)) {
+        if (files_.contains(kind)) paths_.push_back(files_.at(kind));
+    }
+}
+
 void loaded_scheme::load_learned(const llama::host_model& target) {
     learning_options chosen =
         scheme_.adapter.empty() ? new_options(target) : options_of_adapter(scheme_.adapter, target);
@@ -115,17 +123,31 @@ void loaded_scheme::prepare(const llama::host_model& target, const engine& runs,
         detail::fail("--tree ", shown(*scheme_.dynamic), " is of a layer or a draft model, but here ", paths_.front(),
                      " drafts, heads");
     }
-    const std::size_t rows = rows_to_measure();
-    if (rows == 0) return;
-    const bool is_known = learned_.verify_seconds.size() >= std::min(rows, runs.context_length());
-    if (verify_seconds.empty() && is_known) verify_seconds = learned_.verify_seconds;
-    if (verify_seconds.empty())
-        verify_seconds = curve_of(target, runs, device, rows, {.repetitions = 4, .seconds = 0.3});
-    verify_seconds.resize(std::min(rows, verify_seconds.size()));
+    if (rows_to_measure() == 0) return;
     verify_seconds_ = std::move(verify_seconds);
+    time_passes(runs.context_length(),
+                [&](std::size_t rows, tune::patience until) { return curve_of(target, runs, device, rows, until); });
     if (by_auto_ && drafts_what_pays(scheme_) && (is_whole || !is_hybrid)) {
         scheme_.automatic_tree = auto_drafts_trees(scheme_, sampling_, verify_seconds_);
     }
+}
+
+void loaded_scheme::prepare(const scoring_model& target) {
+    if (rows_to_measure() == 0) return;
+    const std::size_t room = target.model.context_length();
+    time_passes(room, [&](std::size_t rows, tune::patience until) {
+        return tune::verify_curve(target.model, rows, until, std::min<std::size_t>(256, room / 2));
+    });
+}
+
+/// What is not known of passes over 1, 2, ... rows, the most that are needed, is what earlier texts trained, or
+/// measured.
+void loaded_scheme::time_passes(std::size_t context, const auto& measure) {
+    const std::size_t rows = rows_to_measure();
+    const bool is_known = learned_.verify_seconds.size() >= std::min(rows, context);
+    if (verify_seconds_.empty() && is_known) verify_seconds_ = learned_.verify_seconds;
+    if (verify_seconds_.empty()) verify_seconds_ = measure(rows, tune::patience{.repetitions = 4, .seconds = 0.3});
+    verify_seconds_.resize(std::min(rows, verify_seconds_.size()));
 }
 
 /// Of what learns for this scheme, in a state.
@@ -170,11 +192,20 @@ bool loaded_scheme::uses(const std::string& path) const {
     return std::find(paths_.begin(), paths_.end(), path) != paths_.end();
 }
 
-run_result loaded_scheme::run(const engine& target, run_request request) const {
+/// With what was measured, and learned in earlier texts.
+run_request loaded_scheme::informed(run_request request) const {
     request.verify_seconds = verify_seconds_;
     const auto known = learned_.policies.find(policy_name());
     if (known != learned_.policies.end()) request.known = known->second;
-    return program::run(scheme_, target, drafters_, request);
+    return request;
+}
+
+run_result loaded_scheme::run(const engine& target, run_request request) const {
+    return program::run(scheme_, target, drafters_, informed(std::move(request)));
+}
+
+run_result loaded_scheme::run(const scoring_model& target, run_request request) const {
+    return program::run(scheme_, target.model, scoring_drafters_, informed(std::move(request)));
 }
 
 }  // namespace augur::program

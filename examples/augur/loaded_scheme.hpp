@@ -9,6 +9,7 @@
 #include "draft_checkpoints.hpp"
 #include "options.hpp"
 #include "scheme.hpp"
+#include "scoring_engine.hpp"
 
 namespace augur::program {
 
@@ -28,6 +29,9 @@ class loaded_scheme {
     /// was loaded.
     void load(const llama::host_model& target, const model_options& chosen);
 
+    /// The same for a target on llama.cpp, where `auto` without a file is lookup.
+    void load(const scoring_model& target, const model_options& chosen, const engine_options& asked);
+
     /// Other settings of the same scheme.
     void settle(const scheme_options& asked);
 
@@ -38,6 +42,8 @@ class loaded_scheme {
     /// texts trained, or a measurement (curve_of), where the scheme needs them.
     void prepare(const llama::host_model& target, const engine& runs, const std::string& device,
                  std::vector<double> verify_seconds = {});
+
+    void prepare(const scoring_model& target);
 
     /// Begins with what earlier texts trained; before prepare. Throws where no policy can have learned it.
     void recall(io::policy_state before);
@@ -55,11 +61,21 @@ class loaded_scheme {
 
     /// Decodes. Throws as program::run does.
     run_result run(const engine& target, run_request request) const;
+    run_result run(const scoring_model& target, run_request request) const;
+
+    /// Of those that draft.
+    std::size_t drafter_bytes() const { return drafters_.memory_bytes() + scoring_drafters_.bytes; }
+    /// Of the draft model, where there is one.
+    std::size_t draft_parameters() const {
+        return drafters_.draft ? drafters_.draft->parameter_count() : scoring_drafters_.draft_parameters;
+    }
 
  private:
     void load_learned(const llama::host_model& target);
     void load_learned_heads(const llama::host_model& target, const llama::load_options& options);
     std::string policy_name() const;
+    void time_passes(std::size_t context, const auto& measure);
+    run_request informed(run_request request) const;
 
     bool by_auto_;
     transform::settings sampling_;
@@ -67,6 +83,7 @@ class loaded_scheme {
     checkpoint_files named_;
     scheme_options scheme_;
     draft_checkpoints drafters_{};
+    scoring_drafters scoring_drafters_{};
     checkpoint_files files_{};
     std::vector<std::string> paths_{};
     std::vector<double> verify_seconds_{};

@@ -153,7 +153,7 @@ std::optional<io::tokenizer> load_tokenizer(const std::string& path) {
         return noted(io::read_tokenizer_folder(folder));
     }
     const io::gguf_file file(path);
-    if (!file.contains("tokenizer.ggml.model")) return std::nullopt;
+    if (file.get_or<std::string>("tokenizer.ggml.model", "no_vocab") == "no_vocab") return std::nullopt;
     return noted(io::read_vocabulary(file));
 }
 
@@ -168,20 +168,22 @@ std::string bytes_of(const io::tokenizer& words, token id, bool show_control) {
     return is_known ? words.bytes_of(id, show_control) : std::string();
 }
 
-std::vector<token> end_tokens_of(const std::optional<io::tokenizer>& words, const llama::host_model& model,
+std::vector<token> end_tokens_of(const std::optional<io::tokenizer>& words, std::size_t vocabulary,
                                  const std::string& path) {
     const std::vector<token> all = words ? std::vector<token>(words->end_tokens().begin(), words->end_tokens().end())
                                          : stop_ids_without_tokenizer(path);
-    const auto last = std::lower_bound(all.begin(), all.end(), static_cast<token>(model.vocabulary_size()));
+    const auto last = std::lower_bound(all.begin(), all.end(), static_cast<token>(vocabulary));
     static std::set<token> told;  // texts of one run ask again
     if (last != all.end() && told.insert(*last).second) {
-        tell("note", "the token ", *last, " ends a text by the model's files, but it has rows of ",
-             model.vocabulary_size(), " tokens and never writes it");
+        tell("note", "the token ", *last, " ends a text by the model's files, but it has rows of ", vocabulary,
+             " tokens and never writes it");
     }
     return {all.begin(), last};
 }
 
 std::optional<std::string> read_prompt(const prompt_options& options) {
+    if (options.system && !options.chat) detail::fail("--system needs --chat");
+    if (options.chat && options.ids) detail::fail("--chat needs a prompt of text, but --prompt-ids was given");
     const int given = int{options.text.has_value()} + int{options.file.has_value()} + int{options.ids.has_value()};
     if (given != 1) detail::fail("give one of --prompt, --prompt-file and --prompt-ids; ", given, " were given");
     if (options.ids) return std::nullopt;
@@ -194,8 +196,6 @@ std::optional<std::string> read_prompt(const prompt_options& options) {
 
 std::vector<token> encode_prompt(const prompt_options& options, const std::optional<io::tokenizer>& words,
                                  const std::string& path) {
-    if (options.system && !options.chat) detail::fail("--system needs --chat");
-    if (options.chat && options.ids) detail::fail("--chat needs a prompt of text, but --prompt-ids was given");
     std::optional<std::string> text = read_prompt(options);
     if (!text) return parse_list<token>("--prompt-ids", *options.ids);
     const io::tokenizer& encoder = require(words, path, "a prompt of text");

@@ -37,11 +37,11 @@ const io::tokenizer& require(const std::optional<io::tokenizer>& words, const st
 std::string bytes_of(const io::tokenizer& words, token id, bool show_control = false);
 
 /// The tokens that end a text of the model at `path`: its tokenizer's, and what the files beside it say. Those that the
-/// model has no rows for are left out, with a note.
-std::vector<token> end_tokens_of(const std::optional<io::tokenizer>& words, const llama::host_model& model,
+/// model, of this vocabulary, has no rows for are left out, with a note.
+std::vector<token> end_tokens_of(const std::optional<io::tokenizer>& words, std::size_t vocabulary,
                                  const std::string& path);
 
-/// The prompt's text, checked to be UTF-8 and not empty; nothing for ids.
+/// The prompt's text, checked to be UTF-8 and not empty; nothing for ids. Throws where options do not go together.
 std::optional<std::string> read_prompt(const prompt_options& options);
 
 /// The prompt's tokens: special tokens are added as the model asks, and parsed where they are written in the text.

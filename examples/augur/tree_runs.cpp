@@ -1,17 +1,12 @@
-#include <augur/draft/draft_model.hpp>
 #include <augur/draft/eagle.hpp>
 #include <augur/draft/fallback.hpp>
 #include <augur/draft/heads.hpp>
-#include <augur/draft/prompt_lookup.hpp>
 #include <augur/policy/cost_aware.hpp>
-#include <augur/policy/fixed_length.hpp>
 #include <augur/policy/tree_hysteresis.hpp>
 #include <augur/policy/tree_ladder.hpp>
 #include <string_view>
 
-#include "run_scheme.hpp"
-#include "tree_rules.hpp"
-#include "trees.hpp"
+#include "model_trees.hpp"
 
 namespace augur::program {
 namespace {
@@ -96,7 +91,7 @@ run_result run_hybrid(const scheme_options& resolved, const engine& target, cons
     const draft::dynamic_tree limits = suggested_tree::limits_of(resolved, request);
     const policy::cost_aware<draft_shape::chain, draft_shape::grown_tree> as_measured(
         {.chains = 2, .max_nodes = limits.nodes, .verify_seconds = request.verify_seconds}, request.known);
-    const auto [lookup, store] = lookups_of(resolved, drafters);
+    const auto [lookup, store] = lookups_of(resolved, *drafters.ngrams, true);
     const draft::fallback hybrid(lookup, store, draft::eagle(*drafters.eagle, limits));
     return run_scheme(speculate(hybrid, target, as_measured, criterion), request);
 }
@@ -106,35 +101,24 @@ run_result run_hybrid(const scheme_options& resolved, const engine& target, cons
 run_result run_trees(const scheme_options& resolved, const engine& target, const draft_checkpoints& drafters,
                      const run_request& request) {
     if (resolved.scheme == "merged") return run_merged(resolved, target, drafters, request);
-    const auto compose = [&](const auto& criterion) -> run_result {
-        const auto planned = [&](auto&& drafter) {
-            return run_scheme(speculate(drafter, target, planned_tree(resolved, request), criterion), request);
-        };
-        const auto scheduled = [&](auto&& drafter) {
-            if (resolved.scheme != "entmtp") return planned(drafter);
-            return run_by_bank(resolved, target, drafter, criterion, request);
-        };
-        const auto suggested = [&](auto&& drafter) {
-            return run_scheme(speculate(drafter, target, suggested_tree(resolved, request), criterion), request);
-        };
-        const draft::dynamic_tree limits = suggested_tree::limits_of(resolved, request);
-        const bool is_suggested = resolved.dynamic.has_value() || weighs_nodes(resolved);
-        if constexpr (judges_draws<decltype(criterion)>) {
-            if (drafters.draft) return planned(draft::draft_model(*drafters.draft));
-        } else {
-            if (resolved.scheme == "lookup") {
-                const draft::prompt_lookup lookup(resolved.lookup_min, resolved.lookup_max);
-                return planned(lookup);
-            }
+    const auto compose = [&]<class Criterion>(const Criterion& criterion) -> run_result {
+        const tree_runs<engine, Criterion> trees(resolved, target, request, criterion);
+        if constexpr (!judges_draws<Criterion>) {
+            const auto scheduled = [&](auto&& drafter) {
+                if (resolved.scheme != "entmtp") return trees.planned(drafter);
+                return run_by_bank(resolved, target, drafter, criterion, request);
+            };
+            if (resolved.scheme == "lookup") return trees.lookup();
             if (resolved.scheme == "hybrid") return run_hybrid(resolved, target, drafters, criterion, request);
             if (drafters.heads) return scheduled(draft::heads(*drafters.heads, draft::argmax{}));
             if (drafters.eagle) {
-                if (is_suggested) return suggested(draft::eagle(*drafters.eagle, limits));
-                return scheduled(draft::eagle(*drafters.eagle, draft::argmax{}));
+                const bool is_suggested = resolved.dynamic.has_value() || weighs_nodes(resolved);
+                if (!is_suggested) return scheduled(draft::eagle(*drafters.eagle, draft::argmax{}));
+                return trees.suggested(draft::eagle(*drafters.eagle, suggested_tree::limits_of(resolved, request)));
             }
-            if (is_suggested) return suggested(draft::draft_model(*drafters.draft, limits));
-            return scheduled(draft::draft_model(*drafters.draft));
+            if (resolved.scheme == "entmtp") return scheduled(draft::draft_model(*drafters.draft));
         }
+        if (drafters.draft) return trees.of_model(*drafters.draft);
         detail::fail("--accept multipath_block was not expected with ", resolved.scheme);
     };
     return std::visit(compose, tree_criterion_of(resolved));

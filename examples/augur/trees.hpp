@@ -31,7 +31,7 @@ inline bool weighs_nodes(const scheme_options& chosen) {
 /// What a hybrid looks for first, in the text and in the table that was counted before. Where a layer comes after them
 /// the table is asked for its longest contexts alone.
 std::pair<draft::prompt_lookup<>, draft::ngram_store> lookups_of(const scheme_options& resolved,
-                                                                 const draft_checkpoints& drafters);
+                                                                 const draft::ngram_table& table, bool before_layer);
 
 /// Whether `auto` drafts trees by this scheme, which drafts what pays: by a layer, where a pass over 8 rows takes less
 /// than twice as long as one over 1; above temperature 0 not under rejection_sampling. `verify_seconds`: of passes

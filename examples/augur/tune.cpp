@@ -349,7 +349,7 @@ class tuner {
         decode::options options{.seed = chosen_.seed + prompt, .sampling = chosen_.sampling};
         options.on_token = [](const auto&) { return !interruption::pressed(); };
         options.stop.max_tokens = chosen_.max_tokens;
-        options.stop.stop_tokens = end_tokens_of(words_, target_, chosen_.model.path);
+        options.stop.stop_tokens = end_tokens_of(words_, target_.vocabulary_size(), chosen_.model.path);
         return options;
     }
 
@@ -435,6 +435,7 @@ void add_tune(CLI::App& program) {
         program.add_subcommand("tune", "Tune the settings of schemes: the Pareto front of speed and divergence");
     const auto chosen = std::make_shared<tune_options>();
     add_model_options(*command, chosen->model);
+    add_bundled_engine(*command);
     command->add_option("--draft", chosen->drafts, "As for generate (repeatable)")
         ->type_name("FILE")
         ->allow_extra_args(false);

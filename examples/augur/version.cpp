@@ -5,6 +5,7 @@
 #include <string>
 
 #include "commands.hpp"
+#include "scoring_engine.hpp"
 
 namespace augur::program {
 namespace {
@@ -44,7 +45,8 @@ std::string version_text() {
     }
     const auto here = name_of(backend::host::resolve(instruction_set::automatic));
     return "augur " + std::string(version) + "\ncompiler  " + compiler() + ", " + build() + "\nkernels   " + kernels +
-           "; on this machine " + std::string(here) + "\ndevices   " + devices();
+           "; on this machine " + std::string(here) + "\ndevices   " + devices() + "\nllama.cpp " +
+           llama_cpp_backends();
 }
 
 }  // namespace augur::program

@@ -67,7 +67,7 @@ OF_SCHEMES = {
 # What says something whatever the scheme is (sampling at temperature 0 is harmless), or needs another option (errors.py).
 OF_ALL = """--help --model --weights --cache --threads --context --prompt --prompt-file --prompt-ids --chat --system --scheme
 --max-tokens --temperature --top-k --top-p --min-p --seed --repetition-penalty --presence-penalty --frequency-penalty --logit-bias --stop
---ignore-eos --device --compare --compare-seconds --json --report --record --trace --state --calibration --task""".split()
+--ignore-eos --device --engine --gpu-layers --rpc --compare --compare-seconds --json --report --record --trace --state --calibration --task""".split()
 
 
 class Options(ProgramTest):

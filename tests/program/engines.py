@@ -1,0 +1,233 @@
+#!/usr/bin/env python3
+"""The program on llama.cpp: every scheme that scores suffice for, those that they do not, files of other families, and what is refused."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
+import ngram_file  # noqa: E402
+import tiny_families  # noqa: E402
+import tiny_model  # noqa: E402
+from program import DRAFT, FINGERPRINT, FOLDER, PROGRAM, TARGET, ProgramTest  # noqa: E402
+
+MODEL = pathlib.Path(os.environ.get("AUGUR_MODEL_DIRECTORY", ""), "SmolLM2-135M-Instruct.Q4_1.gguf")
+HERE = ("--engine", "llama.cpp", "--threads", 1, "--gpu-layers", 0)
+PROMPT = ("--prompt", "one two one two one two", "--max-tokens", 40, "--ignore-eos")
+VERSION = subprocess.run([PROGRAM, "--version"], capture_output=True, text=True, check=True).stdout
+IS_THERE = "not in this build" not in VERSION
+
+COPY = tiny_model.write(FOLDER / "copy.gguf", seed=1, layers=2)  # of the target: it drafts what that writes
+QWEN = tiny_families.write_qwen3(FOLDER / "qwen3.gguf")
+MAMBA = tiny_families.write_mamba(FOLDER / "mamba.gguf")
+TREE = FOLDER / "tree.json"
+TREE.write_text("[[0], [1], [0, 0], [0, 1], [0, 0, 0]]")
+NGRAMS = FOLDER / "ngram.gguf"
+
+DRAFTING = {  # with whom, and whether that is a copy of the target
+    ("sd",): True,
+    ("sd", "--tree", TREE): True,
+    ("sd", "--tree", "auto"): True,
+    ("sd", "--tree", "dynamic"): True,
+    ("eaad",): True,
+    ("eaad", "--learn-bins"): True,
+    ("eaad_as_published",): True,
+    ("hysteresis",): True,
+    ("merged",): True,
+    ("merged", "--tree", "dynamic"): True,
+    ("fsd",): True,
+    ("lookup", "--length", 4): False,
+    ("lookup",): False,
+    ("lookup", "--tree", TREE): False,
+}
+OF_THREE = ("psd_a", "psd_f", "psd_f_as_published")
+TREES = ("exact", "rejection_sampling", "coupled", "traversal", "multipath_block", "typical")
+CHAINS = ("exact", "rejection_sampling", "block", "coupled")
+LACKING = {
+    "medusa": "hidden states",
+    "hydra": "hidden states",
+    "eagle": "hidden states",
+    "kangaroo": "first layers",
+    "dvi": "first layers",
+}
+
+
+class EngineTest(ProgramTest):
+    def made(self, *arguments, model=TARGET, noting=None):
+        """A run on llama.cpp, and whatever notes it prints."""
+        done = self.works("generate", "--model", model, *PROMPT, *HERE, *arguments, "--json")
+        if noting is not None:
+            self.assertIn(noting.encode(), done.stderr)
+        got = json.loads(done.stdout)
+        self.assertEqual("llama.cpp", got["settings"]["engine"])
+        return got
+
+
+@unittest.skipUnless(IS_THERE, "the program has no llama.cpp")
+class Schemes(EngineTest):
+    def test_greedy_texts_equal_plain_decoding_s_in_fewer_rounds(self):
+        plain = self.made("--scheme", "plain")
+        self.assertEqual(40, len(plain["ids"]))
+        self.assertIn("numerics", plain["guarantee"])
+        for scheme, is_copy in DRAFTING.items():
+            with self.subTest(scheme):
+                got = self.made("--scheme", *scheme, *(("--draft", COPY) if is_copy else ()))
+                self.assertEqual(plain["ids"], got["ids"])
+                if is_copy and "auto" not in scheme and scheme != ("merged",):
+                    self.assertLess(got["rounds"], 30)
+                self.assertLessEqual(got["rounds"], 40)
+
+    def test_the_bundled_engine_writes_the_same_text(self):
+        bundled = self.generated(*PROMPT, "--scheme", "plain", "--engine", "augur")
+        self.assertEqual("augur", bundled["settings"]["engine"])
+        self.assertEqual(bundled["ids"], self.made("--scheme", "plain")["ids"])
+
+    def test_cascades_of_three(self):
+        plain = self.made("--scheme", "plain")
+        for scheme in OF_THREE:
+            got = self.made("--scheme", scheme, "--draft", DRAFT, "--draft", COPY, noting="at temperature 0 rows are points")
+            self.assertEqual(plain["ids"], got["ids"], scheme)
+            self.assertLess(got["rounds"], 40, scheme)
+
+    def test_models_that_take_turns(self):
+        got = self.made("--scheme", "ead", "--draft", DRAFT, "--thresholds", 8)
+        self.assertEqual(40, len(got["ids"]))
+
+    def test_counted_n_grams(self):
+        plain = self.made("--scheme", "plain")
+        ngram_file.write(NGRAMS, [plain["prompt_ids"] + plain["ids"]], target=FINGERPRINT)
+        got = self.made("--heads", NGRAMS)
+        self.assertEqual("hybrid", got["scheme"])
+        self.assertEqual(plain["ids"], got["ids"])
+        other = FOLDER / "other.gguf"
+        ngram_file.write(other, [plain["ids"]], target="0123456789abcdef")
+        self.refuses("0123456789abcdef", "generate", "--model", TARGET, *PROMPT, *HERE, "--heads", other)
+
+    def test_every_criterion(self):
+        for accept in CHAINS:
+            heat = 0 if accept == "exact" else 1
+            for scheme in (("lookup", "--length", 2), ("sd", "--draft", COPY)):
+                got = self.made("--scheme", *scheme, "--accept", accept, "--temperature", heat)
+                self.assertEqual(40, len(got["ids"]), (accept, scheme))
+        for accept in TREES:
+            heat = 0 if accept == "exact" else 1
+            got = self.made("--scheme", "sd", "--draft", COPY, "--tree", TREE, "--accept", accept, "--temperature", heat)
+            self.assertEqual(40, len(got["ids"]), accept)
+
+    def test_coupled_texts_are_those_of_plain_sampling_with_the_same_seed(self):
+        drawn = ("--temperature", 1, "--seed", 7)
+        plain = self.made("--scheme", "plain", *drawn)
+        for scheme in (("lookup", "--length", 3), ("sd", "--draft", COPY), ("sd", "--draft", DRAFT)):
+            self.assertEqual(plain["ids"], self.made("--scheme", *scheme, *drawn)["ids"], scheme)
+
+    def test_records_comparisons_and_stops(self):
+        files = [FOLDER / f"run.{ending}" for ending in ("html", "json", "jsonl")]
+        names = ("--report", files[0], "--record", files[1], "--trace", files[2])
+        got = self.made("--scheme", "sd", "--draft", COPY, "--compare", "--compare-seconds", 0, *names)
+        self.assertTrue(got["identical"])
+        self.assertEqual(got["ids"], json.loads(files[1].read_text())["result"]["ids"])
+        self.assertEqual(got["rounds"], len(files[2].read_text().splitlines()))
+        cut = got["text"][10:14]
+        stopped = self.made("--scheme", "sd", "--draft", COPY, "--stop", cut)
+        self.assertEqual("stop_string", stopped["finish_reason"])
+        self.assertEqual(got["text"][: got["text"].index(cut)], stopped["text"])
+
+    def test_chat(self):
+        done = self.works("chat", "--model", TARGET, *HERE, "--max-tokens", 5, "--prompt", "the", "--scheme", "lookup")
+        self.assertRegex(done.stderr, rb"5 tokens")
+
+
+@unittest.skipUnless(IS_THERE, "the program has no llama.cpp")
+class Refusals(EngineTest):
+    def refused(self, expected, *arguments, model=TARGET):
+        self.refuses(expected, "generate", "--model", model, *PROMPT, *arguments)
+
+    def test_schemes_that_need_more_than_scores(self):
+        for scheme, needed in LACKING.items():
+            self.refused((scheme, needed, "llama.cpp does not show"), *HERE, "--scheme", scheme)
+
+    def test_options_of_the_other_engine(self):
+        self.refused(("--gpu-layers is 3", "'augur', chosen by auto", "llama.cpp uses it"), "--gpu-layers", 3)
+        self.refused(("--rpc is a:1", "'augur'; llama.cpp uses it"), "--engine", "augur", "--rpc", "a:1,b:2")
+        self.refused(("--weights is q8_0", "as the file has them"), *HERE, "--weights", "q8_0")
+        self.refused(("--state is x", "bundled engine"), *HERE, "--state", "x")
+        self.refused(("--calibration is", "bundled engine"), *HERE, "--calibration", TREE)
+
+    def test_values(self):
+        self.refused(("--engine 'other' is unknown", "auto, augur, llama.cpp"), "--engine", "other")
+        self.refused(("--rpc is 'a:1,'", "a server is missing"), "--engine", "llama.cpp", "--rpc", "a:1,")
+        self.refused(("127.0.0.1:1",), "--engine", "llama.cpp", "--rpc", "127.0.0.1:1")
+        self.refused("--gpu-layers is 'all'", "--gpu-layers", "all")
+
+    def test_drafts(self):
+        self.refused(("'sd' needs a draft model", "give --draft"), *HERE, "--scheme", "sd")
+        self.refused("needs a qualifier", *HERE, "--scheme", "psd_a", "--draft", DRAFT)
+        swapped = tiny_model.write(FOLDER / "swapped.gguf", seed=2, swapped=(100, 101))
+        self.refused("token 100", *HERE, "--scheme", "sd", "--draft", swapped)
+
+
+@unittest.skipUnless(IS_THERE, "the program has no llama.cpp")
+class OtherFamilies(EngineTest):
+    def test_auto_takes_llama_cpp_where_the_bundled_engine_does_not_read_the_file(self):
+        for model in (QWEN, MAMBA):
+            arguments = ("generate", "--model", model, *PROMPT, "--threads", 1, "--json")
+            plain = self.works(*arguments, "--scheme", "plain")
+            self.assertIn(b"note: llama.cpp runs this model, which the bundled engine does not read", plain.stderr)
+            plain = json.loads(plain.stdout)
+            self.assertEqual("llama.cpp", plain["settings"]["engine"])
+            for scheme in (("lookup", "--length", 3), ("sd", "--draft", model), ("lookup", "--tree", TREE)):
+                got = json.loads(self.works(*arguments, "--scheme", *scheme).stdout)
+                self.assertEqual(plain["ids"], got["ids"], (model, scheme))
+                if "sd" in scheme:
+                    self.assertLess(got["rounds"], 20, model)
+
+    def test_values_that_the_bundled_engine_refuses_change_no_engine(self):
+        self.refuses("--threads is 65", "generate", "--model", TARGET, *PROMPT, "--threads", 65)
+
+    def test_the_bundled_engine_refuses_them(self):
+        self.refuses("qwen3", "generate", "--model", QWEN, *PROMPT, "--engine", "augur")
+
+    def test_a_file_without_words_takes_ids(self):
+        none = [
+            tiny_model.pair("tokenizer.ggml.model", tiny_model.STRING, "no_vocab"),
+            tiny_model.pair("qwen3.vocab_size", tiny_model.U32, tiny_model.VOCABULARY),
+        ]
+        path = tiny_families.write_qwen3(FOLDER / "no_words.gguf", words=none)
+        done = self.works("generate", "--model", path, "--prompt-ids", "3,4,5", "--max-tokens", 4, *HERE, "--json")
+        self.assertEqual(4, len(json.loads(done.stdout)["ids"]))
+        self.refuses("no tokenizer", "generate", "--model", path, "--prompt", "a", *HERE)
+
+
+@unittest.skipUnless(IS_THERE and MODEL.exists(), "the program has no llama.cpp, or there is no model")
+class RealModel(EngineTest):
+    def test_lookup_writes_plain_decoding_s_text_in_fewer_rounds(self):
+        asked = ("--prompt", "Repeat three times: the quick brown fox jumps over the lazy dog.", "--chat", "--max-tokens", 32)
+        both = [
+            json.loads(self.works("generate", "--model", MODEL, *asked, *HERE, "--scheme", *scheme, "--json").stdout)
+            for scheme in (("plain",), ("lookup", "--length", 4))
+        ]
+        self.assertEqual(both[0]["ids"], both[1]["ids"])
+        self.assertLess(both[1]["rounds"], len(both[1]["ids"]))
+
+
+class OtherCommands(ProgramTest):
+    def test_they_refuse_llama_cpp_by_name(self):
+        for command in (("answer", "--prompts", TREE), ("entropy", "--prompt", "a"), ("tune",), ("bench", "verify"), ("bench", "schemes")):
+            given = (*command, "--model", TARGET, "--engine", "llama.cpp")
+            self.refuses(("--engine is llama.cpp", "only generate and chat"), *given)
+
+
+class Without(ProgramTest):
+    @unittest.skipIf(IS_THERE, "the program has llama.cpp")
+    def test_a_program_without_it_says_how_to_get_it(self):
+        self.refuses(("--engine llama.cpp", "augur_LLAMA_CPP"), "generate", "--model", TARGET, *PROMPT, "--engine", "llama.cpp")
+
+    def test_the_version_names_the_backends(self):
+        self.assertRegex(VERSION, r"\nllama\.cpp (not in this build|.*CPU)")
+
+
+if __name__ == "__main__":
+    unittest.main()
