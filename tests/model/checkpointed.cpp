@@ -48,7 +48,7 @@ static_assert(!SavesSequences<testing::function_model>);
 
 BOOST_AUTO_TEST_CASE(it_keeps_the_laws_of_models) {
     const testing::effort tries{.cases = 60};
-    for (const std::size_t states : {1, 2, 8}) {
+    for (const std::size_t states : {1u, 2u, 8u}) {
         const auto one = testing::model_laws(model::checkpointed(recurrent_mock(sound), states), tries);
         BOOST_TEST(one.kept(), one);
     }

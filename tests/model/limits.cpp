@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(a_model_that_says_nothing_is_bound_by_nothing) {
 BOOST_AUTO_TEST_CASE(a_long_chain_goes_in_parts_and_rows_are_copied_only_where_they_must_be) {
     const limited_mock model(sound, any_of(8));
     const auto text = some_text(29);
-    for (const std::size_t rows : {0, 1, 8, 9, 29}) {
+    for (const std::size_t rows : {0u, 1u, 8u, 9u, 29u}) {
         auto sequence = model.make_sequence();
         model.reset();
         const auto got = model::run(model, {.sequence = &sequence, .tokens = text, .rows = rows});
