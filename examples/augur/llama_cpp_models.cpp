@@ -8,6 +8,7 @@
 #include <augur/io/files/gguf.hpp>
 #include <augur/io/files/quote.hpp>
 #include <augur/io/files/read_ngrams.hpp>
+#include <augur/io/files/regular_file.hpp>
 #include <augur/io/files/safetensors.hpp>
 #include <augur/io/text/token_texts.hpp>
 #include <augur/llama/draft_checkpoint.hpp>
@@ -26,6 +27,12 @@ namespace augur::program {
 namespace {
 
 namespace llama_cpp = engines::llama_cpp;
+
+/// llama.cpp opens whatever has the name, and would wait for a pipe.
+llama_cpp::weights load_weights(const std::string& path, const llama_cpp::load_options& options) {
+    static_cast<void>(io::regular_file(path));
+    return llama_cpp::weights::load(path, options);
+}
 
 /// Of weights in llama.cpp, a context for this scheme: trees of as many nodes as it can have.
 llama_cpp::context_options context_for(const scheme_options& resolved, std::size_t context, std::size_t threads,
@@ -46,8 +53,7 @@ llama_cpp::shape shape_of(const scheme_options& resolved) {
 scoring_model on_llama_cpp(const std::string& path, const engine_options& asked, const scheme_options& resolved,
                            std::size_t context, std::size_t threads) {
     if (io::holds_safetensors(path)) detail::fail("llama.cpp reads GGUF files, and ", path, " holds safetensors");
-    const auto weights =
-        llama_cpp::weights::load(path, {.gpu_layers = asked.gpu_layers.value_or(-1), .rpc = asked.rpc});
+    const auto weights = load_weights(path, {.gpu_layers = asked.gpu_layers.value_or(-1), .rpc = asked.rpc});
     const std::size_t cores = threads != 0 ? threads : llama_cpp::free_cores();
     const auto settings = context_for(resolved, context, cores, asked.cache);
     return {llama_cpp::any_engine(weights, settings, shape_of(resolved)), weights.description(), cores,
@@ -174,7 +180,7 @@ void check_scores_suffice(const scheme_options& resolved) {
 }
 
 std::unique_ptr<scoring_words> load_scoring_words(const std::string& path) {
-    return std::make_unique<llama_cpp_words>(llama_cpp::weights::load(path, {.gpu_layers = 0}));
+    return std::make_unique<llama_cpp_words>(load_weights(path, {.gpu_layers = 0}));
 }
 
 scoring_model load_scoring(const model_options& chosen, const engine_options& asked, const scheme_options& resolved) {

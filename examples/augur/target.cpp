@@ -6,6 +6,7 @@
 #include <augur/io/files/safetensors.hpp>
 #include <augur/io/text/stop_marks.hpp>
 #include <augur/llama/gguf_config.hpp>
+#include <optional>
 #include <utility>
 
 #include "llama_shape.hpp"
@@ -15,10 +16,16 @@
 namespace augur::program {
 namespace {
 
-/// Why the bundled Llama cannot run a file of this family and these formats; empty where it can.
+/// Why the bundled Llama cannot run a sound file of this family and these formats; empty where it can.
 std::string unread_because(const std::string& path) {
+    std::optional<io::gguf_file> file;
     try {
-        static_cast<void>(llama::read_config(io::gguf_file(path)));
+        file.emplace(path);
+    } catch (const error&) {
+        return "";  // damaged, or no file at all: nothing for another engine, and the bundled one says what it is
+    }
+    try {
+        static_cast<void>(llama::read_config(*file));
         return "";
     } catch (const error& problem) {
         return problem.what();

@@ -187,6 +187,13 @@ class OtherFamilies(EngineTest):
     def test_values_that_the_bundled_engine_refuses_change_no_engine(self):
         self.refuses("--threads is 65", "generate", "--model", TARGET, *PROMPT, "--threads", 65)
 
+    def test_what_is_no_file_is_opened_by_neither(self):
+        pipe = FOLDER / "engines_pipe.gguf"
+        os.mkfifo(pipe)
+        self.addCleanup(pipe.unlink)
+        for engine in ("auto", "llama.cpp"):
+            self.refuses("engines_pipe.gguf", "generate", "--model", pipe, *PROMPT, "--engine", engine)
+
     def test_the_bundled_engine_refuses_them(self):
         self.refuses("qwen3", "generate", "--model", QWEN, *PROMPT, "--engine", "augur")
 
