@@ -137,6 +137,8 @@ class model_inputs {
         tokens.resize(std::min(tokens.size(), model::limits_of(model_).most_tokens_of_a_pass));
         return tokens;
     }
+
+ public:  // nvcc refuses a protected member that has a requires-clause
     /// The hidden states of all these tokens, and `rows`: theirs.
     row_copies hidden_of(std::span<const token> tokens, row_copies* rows = nullptr) const requires HiddenStateModel<M> {
         auto whole = model_.make_sequence();
@@ -150,6 +152,7 @@ class model_inputs {
         return states;
     }
 
+ protected:
     /// `misuse` must throw, and leave the sequence as it was.
     template <class Misuse>
     std::string refused(std::vector<token> tokens, const std::string& what, const Misuse& misuse) const {
