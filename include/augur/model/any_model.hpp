@@ -196,8 +196,10 @@ class erased_model {
         bool takes_trees() const override { return (!shows_states || PrefillsStates<M>)&&own.takes_trees(); }
         void judge(sequence_base& s, const pass<sequence_type>& asked, const prefix& before,
                    const judged_proposal& proposed, std::size_t round, verdict& out) override {
-            hosted(s, *owner).states.clear();
-            own.judge(asked_of(own_of(s, *owner), asked), before, proposed, round, out);
+            hosted_sequence<M>& there = hosted(s, *owner);
+            there.states.clear();
+            own.judge(asked_of(there.sequence, asked), before, proposed, round, out);
+            there.tree_waits = !asked.parents.empty();  // in the model, as it takes_trees()
         }
         scores rows(const sequence_base& s) override { return own.rows(own_of(s, *owner)); }
         double entropy_nats(const sequence_base& s, std::size_t row) override {
