@@ -10,6 +10,7 @@
 #include <cmath>
 
 #include "accept/bush.hpp"
+#include "sanitized.hpp"
 
 namespace augur::accept {
 static_assert(JudgesTrees<multipath_block, distribution>);
@@ -33,7 +34,9 @@ const topology independent_paths[] = {{-1, -1},       {-1, -1, -1},          {-1
                                       {-1, -1, 0, 1}, {-1, -1, -1, 0, 1, 2}, {-1, 0, 1, -1, 3, 4}};
 
 BOOST_AUTO_TEST_CASE(laws) {
-    const auto r = testing::criterion_laws(accept::multipath_block{}, {.cases = 150, .widest = 33'000});
+    const auto r = testing::criterion_laws(accept::multipath_block{},
+                                           {.cases = testing::unless_sanitized<std::size_t>(150, 10),
+                                            .widest = testing::unless_sanitized<std::size_t>(33'000, 300)});
     BOOST_TEST(r.kept(), r);
     BOOST_TEST(r.skipped.empty(), r);
 }
@@ -44,7 +47,7 @@ void check_law(const tree_round& round) {
 
 BOOST_AUTO_TEST_CASE(keeps_the_law_of_independent_paths) {
     for (const topology& shape : independent_paths) {
-        for (std::uint64_t seed = 1; seed < 4; ++seed) {
+        for (std::uint64_t seed = 1; seed < testing::unless_sanitized<std::uint64_t>(4, 2); ++seed) {
             check_law({hashed_model(3, seed), hashed_model(3, seed + 10), shape});
         }
     }
@@ -52,7 +55,7 @@ BOOST_AUTO_TEST_CASE(keeps_the_law_of_independent_paths) {
 
 BOOST_AUTO_TEST_CASE(keeps_the_law_of_trees_that_branch_anywhere) {
     for (const topology& shape : testing::small_shapes) {
-        for (std::uint64_t seed = 1; seed < 4; ++seed) {
+        for (std::uint64_t seed = 1; seed < testing::unless_sanitized<std::uint64_t>(4, 2); ++seed) {
             check_law({hashed_model(3, seed), hashed_model(3, seed + 10), shape});
         }
     }
@@ -65,7 +68,7 @@ BOOST_AUTO_TEST_CASE(keeps_the_law_under_transforms_zeros_and_ties) {
                               testing::markov_model({{1, 1, 2}, {1, 1, 1}, {1, 1, 1}})}) {
         for (const topology& shape : independent_paths) {
             tree_round round{target, draft, shape};
-            check_law(round);
+            if (!testing::sanitized) check_law(round);
             round.sampling.temperature.value = 1.4f;
             round.sampling.penalties = {1.3f, 0.4f, 0.1f};
             check_law(round);
@@ -99,7 +102,8 @@ double accepted(const testing::function_model& target, const testing::function_m
     return expected_accepted(accept::multipath_block{}, again{}, tree_round{target, draft, topology(parents)});
 }
 
-BOOST_AUTO_TEST_CASE(more_paths_accept_more_where_the_draft_is_far_and_less_where_it_is_near) {
+BOOST_AUTO_TEST_CASE(more_paths_accept_more_where_the_draft_is_far_and_less_where_it_is_near,
+                     *boost::unit_test::enable_if<!testing::sanitized>()) {
     const auto target = hashed_model(3, 1);
     for (const std::size_t length : {1u, 2u}) {
         double far[4] = {}, near[4] = {};

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "accept/bush.hpp"
+#include "sanitized.hpp"
 
 using namespace augur;
 using testing::expected_accepted;
@@ -211,7 +212,8 @@ struct standings {
     }
 };
 
-BOOST_AUTO_TEST_CASE(no_rule_exceeds_the_optimum_of_independent_candidates_and_the_best_approaches_it) {
+BOOST_AUTO_TEST_CASE(no_rule_exceeds_the_optimum_of_independent_candidates_and_the_best_approaches_it,
+                     *boost::unit_test::enable_if<!testing::sanitized>()) {
     const standings two(2, true), three(3, true);
     BOOST_TEST(two.best.mean > 0.985);
     BOOST_TEST(two.best.least > 0.88);

@@ -5,7 +5,6 @@
 
 #include "io/files.hpp"
 #include "io/vocabularies.hpp"
-#include "sanitized.hpp"
 
 BOOST_AUTO_TEST_SUITE(io_utf8)
 
@@ -17,7 +16,7 @@ static_assert(first_code_point("\xC3\xA9").length == 2);
 static_assert(!find_invalid_utf8(""));
 
 BOOST_AUTO_TEST_CASE(every_code_point_is_complete_and_every_proper_start_incomplete) {
-    for (unsigned point = 0; point < 0x110000; point += augur::testing::unless_sanitized(1u, 7u)) {
+    for (unsigned point = 0; point < 0x110000; ++point) {
         if (point >= 0xD800 && point <= 0xDFFF) continue;
         std::string text;
         augur::testing::append_code_point(text, point);

@@ -14,6 +14,7 @@
 #include "augur/llama/device/attention.hpp"
 #include "augur/types/error.hpp"
 #include "backend/host/matrices.hpp"
+#include "sanitized.hpp"
 
 namespace device = augur::llama::device;
 namespace kernels = augur::backend::device;
@@ -255,7 +256,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_row_is_the_same_alone_and_among_others, Element,
 
 /// Those that see whole chunks share their blocks: eight rows and more, of which some end in the same chunk.
 BOOST_AUTO_TEST_CASE_TEMPLATE(rows_of_a_chain_share_what_they_read, Element, elements) {
-    for (const shape& of : {shape{8, 2, 128}, shape{16, 1, 256}, shape{3, 3, 24}}) {
+    for (const shape& of : {shape{3, 3, 24}, shape{8, 2, 128}, shape{16, 1, 256}}) {
+        if (augur::testing::sanitized && of.heads > 3) break;
         const memory<Element> chain(of, names(530));
         std::vector<row_place> rows;
         for (std::size_t i = 0; i < 11; ++i) rows.push_back(chain.row(508 + i, static_cast<augur::token>(i)));

@@ -65,9 +65,9 @@ void check_laws(bool even, bool backwards) {
 }
 
 BOOST_AUTO_TEST_CASE(it_keeps_the_laws_of_every_refinement) {
-    check_laws<bfloat16>(true, false);
     check_laws<binary16, device_format::q4_0>(false, true);
 #if !defined(AUGUR_SANITIZED)  // not compiled either, which takes longer than to run them
+    check_laws<bfloat16>(true, false);
     check_laws<binary16>(false, true);
     check_laws<bfloat16, device_format::q8_0>(false, true);
     check_laws<binary16, device_format::q4_0>(true, false);
