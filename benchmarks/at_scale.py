@@ -57,14 +57,14 @@ def command_of(chosen, model, weights):
 def kept(path, command):
     """What was measured before by the same command; else None."""
     try:
-        made = json.loads(path.read_text(encoding="utf-8"))
+        stored = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None
     except ValueError as problem:
         print(f"at_scale: {path} is measured again: it cannot be read ({problem})", file=sys.stderr)
         return None
-    if made.get("asked") == command:
-        return made
+    if stored.get("asked") == command:
+        return stored
     print(f"at_scale: {path} is measured again: it was asked for something else", file=sys.stderr)
     return None
 
@@ -76,17 +76,17 @@ def measure(chosen, point):
         model = runs.widened(chosen.program, model, shape, weights or "keep", chosen.output)
         environment = runs.family_of(model)
     path, command = chosen.output / f"{point.replace(':', '-')}.json", command_of(chosen, model, weights or "keep")
-    if made := kept(path, command):
-        return made
+    if measured := kept(path, command):
+        return measured
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False, env=environment)
     if done.returncode != 0:
         said = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
         raise MeasureError(f"{point}: {said[-1]}")
-    made = json.loads(done.stdout) | {"asked": command}
+    measured = json.loads(done.stdout) | {"asked": command}
     part = path.with_suffix(".part")
-    part.write_text(json.dumps(made) + "\n", encoding="utf-8")
+    part.write_text(json.dumps(measured) + "\n", encoding="utf-8")
     part.replace(path)
-    return made
+    return measured
 
 
 def tables(found):

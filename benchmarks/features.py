@@ -238,10 +238,10 @@ def tables(by_name):
     parts = ["Pearson, Spearman, AUROC\n" + report.table(header, rows)]
     rows = []
     for name, of in by_name.items():
-        made, plain = of["schedule"]["policies"], of["schedule"]["policies"]["plain"]["speed"]
+        policies, plain = of["schedule"]["policies"], of["schedule"]["policies"]["plain"]["speed"]
         figures = lambda each: f"{cell(each['nodes'], 1)}, {cell(each['length'])}, {cell(each['speed'] / plain)}, {cell(each['share'])}"
-        changes = made["threshold"]["switches"] if "threshold" in made else "-"
-        rows.append([name, *(figures(made[policy]) if policy in made else "-" for policy in POLICIES), cell(of["schedule"]["oracle"] / plain), changes])
+        changes = policies["threshold"]["switches"] if "threshold" in policies else "-"
+        rows.append([name, *(figures(policies[policy]) if policy in policies else "-" for policy in POLICIES), cell(of["schedule"]["oracle"] / plain), changes])
     header = ["texts", *POLICIES.values(), "oracle: times plain", "switches of EntMTP"]
     parts.append("Nodes a round, tokens a pass, times plain, share of the oracle's speed\n" + report.table(header, rows))
     apart = {name: taken_apart(of["schedule"]["policies"]) for name, of in by_name.items()}

@@ -106,11 +106,11 @@ def compiled(folder):
     cubin = folder / "structure.cubin"
     flags = ["-std=c++20", "-arch=sm_90", "--expt-relaxed-constexpr", "--fmad=false", f"-I{INCLUDE}", "-Xptxas", "-v"]
     _, said = run(tool("nvcc"), *flags, "-cubin", HERE / "gpu_structure.cu", "-o", cubin)
-    made = collections.defaultdict(kernel)
+    kernels = collections.defaultdict(kernel)
     for name, stack, stores, loads, rest in re.findall(
             r"Function properties for (_Z\S*run_kernel\S*)\s+(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill "
             r"loads\s+ptxas info\s+: (Used [^\n]*)", said):
-        one = made[name]
+        one = kernels[name]
         one.stack, one.spills = int(stack), int(stores) + int(loads)
         one.registers = int(re.search(r"Used (\d+) registers", rest)[1])
         shared = re.search(r"(\d+) bytes smem", rest)
@@ -120,12 +120,12 @@ def compiled(folder):
     for line in listing.splitlines():
         begin = re.search(r"Function : (\S+)", line)
         if begin:
-            current = made[begin[1]] if begin[1] in made else None
+            current = kernels[begin[1]] if begin[1] in kernels else None
         found = re.match(r"\s*/\*([0-9a-f]{4,5})\*/\s+(.*?);", line)
         if found and current is not None and not re.match(r"NOP\b", found[2]):
             current.lines.append((int(found[1], 16), found[2].strip()))
-    names = list(made)
-    return {inner_name(text): made[name] for name, text in zip(names, demangled(names))}
+    names = list(kernels)
+    return {inner_name(text): kernels[name] for name, text in zip(names, demangled(names))}
 
 
 def inner_name(function):

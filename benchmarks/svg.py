@@ -285,8 +285,8 @@ def keep(chart, path):
 
 def draw(data, folder):
     """The drawing of a kept JSON, in `folder` under its name."""
-    made = drawing(json.loads(data.read_text(encoding="utf-8")))
-    (folder / f"{data.stem}.svg").write_text(made, encoding="utf-8")
+    picture = drawing(json.loads(data.read_text(encoding="utf-8")))
+    (folder / f"{data.stem}.svg").write_text(picture, encoding="utf-8")
 
 
 def save(chart, folder, name):

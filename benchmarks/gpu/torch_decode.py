@@ -117,8 +117,8 @@ class Llama(torch.nn.Module):
         generator = torch.Generator(device).manual_seed(seed)
 
         def matrix(rows, inputs):
-            made = torch.empty(rows, inputs, **like).normal_(0, inputs**-0.5, generator=generator)
-            return torch.nn.Parameter(made, requires_grad=False)
+            weights = torch.empty(rows, inputs, **like).normal_(0, inputs**-0.5, generator=generator)
+            return torch.nn.Parameter(weights, requires_grad=False)
 
         self.embedding = matrix(shape.vocabulary, shape.width)
         self.head = self.embedding if shape.tied else matrix(shape.vocabulary, shape.width)
@@ -267,11 +267,11 @@ class Way:
         """Greedy tokens after the context. The host reads each before the next pass, as it must to see a stop token."""
         first = self.steps[0]
         first.upload()
-        made = []
+        tokens = []
         for i in range(count):
             self.steps[i % len(self.steps)].again()
-            made.append(first.inputs[1].item())
-        return made
+            tokens.append(first.inputs[1].item())
+        return tokens
 
     def figures(self):
         def of(rows):
@@ -353,10 +353,10 @@ def run(chosen):
     model = Llama(shape, capacity, chosen.device, seed=chosen.seed, tuning=chosen.tuning)
     model.read(some_text(shape, chosen.context).to(chosen.device))
     pool = torch.cuda.graph_pool_handle() if chosen.device == "cuda" else None
-    made, failed = [], {}
+    measured, failed = [], {}
 
     def figures(complete):
-        found = [way.figures() for way in made if way.rounds > 0]
+        found = [way.figures() for way in measured if way.rounds > 0]
         decoding = max(found, key=lambda way: way["plain_rate"] or 0)
         return {
             "program": "torch_decode",
@@ -382,10 +382,10 @@ def run(chosen):
             except Exception as problem:  # a kernel or a compiler that this machine lacks: told, the others measured
                 failed[name] = f"{type(problem).__name__}: {str(problem).strip().partition(chr(10))[0]}"
                 print(f"torch_decode: {name} failed: {failed[name]}", file=sys.stderr)
-        made += ways
+        measured += ways
         for _ in measure(ways, chosen):
             write(figures(complete=False), chosen)
-    if not made:
+    if not measured:
         raise RuntimeError("no way could be measured")
     return figures(complete=True)
 

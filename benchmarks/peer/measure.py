@@ -190,8 +190,8 @@ class Lookup:
     def augur(self, prompt_file, *scheme):
         command = [self.ours, "generate", "--model", self.model, "--prompt-file", prompt_file, "--temperature", "0"]
         command += ["--max-tokens", self.tokens, "--threads", self.threads, "--json", *scheme]
-        made = json.loads(self.output_of(command)[0])
-        return {"tokens": len(made["ids"]), "rate": made["tokens_per_second"], "text": made["ids"]}
+        result = json.loads(self.output_of(command)[0])
+        return {"tokens": len(result["ids"]), "rate": result["tokens_per_second"], "text": result["ids"]}
 
     def llama(self, tool, prompt_file, *options):
         command = [self.llama_tools[tool], "-m", self.model, "-f", prompt_file, "-n", self.tokens, "-t", self.threads]
@@ -220,18 +220,18 @@ class Lookup:
 
     def measure(self, prompt_file, widths, rounds):
         runs = self.variants(prompt_file, widths)
-        made = {name: [] for name in runs}
+        results = {name: [] for name in runs}
         for round_number in range(rounds):
             for name in runs if round_number % 2 == 0 else reversed(runs):
-                made[name].append(runs[name]())
-        return summary_of(made, widths)
+                results[name].append(runs[name]())
+        return summary_of(results, widths)
 
 
-def summary_of(made, widths):
+def summary_of(results, widths):
     """Rates, their ratios, and whether every text is the plain one; llama.cpp's is the best of its lookups at that width."""
     found = {
         name: {"rate": report.spread([one["rate"] for one in of]), "texts": [one["text"] for one in of]}
-        for name, of in made.items()
+        for name, of in results.items()
     }
 
     def identical(name, side):
@@ -239,7 +239,7 @@ def summary_of(made, widths):
         return all(same(text, found[side, "plain"]["texts"][0]) for text in found[name]["texts"])
 
     summary = {"plain": {side: {"rate": found[side, "plain"]["rate"]} for side in report.SIDES}, "widths": {}}
-    summary["tokens"] = {side: made[side, "plain"][0]["tokens"] for side in report.SIDES}
+    summary["tokens"] = {side: results[side, "plain"][0]["tokens"] for side in report.SIDES}
     plain = {side: found[side, "plain"]["rate"]["median"] for side in report.SIDES}
     for width in map(str, widths):
         ours = found["augur", width]

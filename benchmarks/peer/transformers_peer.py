@@ -93,8 +93,8 @@ class Server:
         if question == "context":
             self.once(question, int(count))
             return {"context": [self.context]}
-        made = [self.once(question, int(count)) for _ in range(1 + int((times or [1])[0]))]
-        return {"milliseconds": made[1:]}
+        runs = [self.once(question, int(count)) for _ in range(1 + int((times or [1])[0]))]
+        return {"milliseconds": runs[1:]}
 
 
 def main(arguments):

@@ -1,6 +1,7 @@
 // The chart of `augur entropy`: four panels, one below the other.
 
 #include <algorithm>
+#include <augur/io/text/markup.hpp>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
@@ -23,26 +24,7 @@ std::string number(double value) {
 
 /// Text of a model or a file is data: no markup, and no character that XML forbids.
 std::string escaped(const std::string& text) {
-    std::string out;
-    for (const char letter : one_line(text)) {
-        switch (letter) {
-            case '&':
-                out += "&amp;";
-                break;
-            case '<':
-                out += "&lt;";
-                break;
-            case '>':
-                out += "&gt;";
-                break;
-            case '"':
-                out += "&quot;";
-                break;
-            default:
-                out += letter;
-        }
-    }
-    return out;
+    return io::markup_of(one_line(text));
 }
 
 std::string styled() {

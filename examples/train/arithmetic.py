@@ -137,10 +137,10 @@ def judge(model, options, device):
     draw_from = tasks.problems(random.Random(options.seed), tests=True)
     asked = [next(draw_from) for _ in range(options.tests)]
     with torch.inference_mode():
-        batch = write.Batch(model, [encode(tasks.text(made)[0]) for made in asked], LIMIT, encode(END)[0])
+        batch = write.Batch(model, [encode(tasks.text(task)[0]) for task in asked], LIMIT, encode(END)[0])
         texts = batch.write(torch.zeros(len(asked), device=device), None)
     said = ["".join(tasks.ALPHABET[token] for token in text) for text in texts]
-    return sum(tasks.answer_of(text) == made[2] for text, made in zip(said, asked)) / len(asked)
+    return sum(tasks.answer_of(text) == task[2] for text, task in zip(said, asked)) / len(asked)
 
 
 def save(model, size, options, figures):

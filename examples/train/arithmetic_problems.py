@@ -52,14 +52,14 @@ def problem(draw):
 def problems(draw, tests):
     """Without end, either tests or the others."""
     while True:
-        made = problem(draw)
-        if is_test(made[0]) == tests:
-            yield made
+        task = problem(draw)
+        if is_test(task[0]) == tests:
+            yield task
 
 
-def text(made):
+def text(task):
     """A problem as a model sees it: what it is asked, and what it should write."""
-    expression, worked, value = made
+    expression, worked, value = task
     return f"{expression}:", f" {worked}. {value}\n"
 
 
@@ -71,8 +71,8 @@ def answer_of(written):
 
 def main():
     count, seed = int(sys.argv[1]), sys.argv[2] if len(sys.argv) > 2 else "tests"
-    for made in itertools.islice(problems(random.Random(seed), tests=True), count):
-        print(json.dumps(dict(prompt=text(made)[0], answer=str(made[2]))))
+    for task in itertools.islice(problems(random.Random(seed), tests=True), count):
+        print(json.dumps(dict(prompt=text(task)[0], answer=str(task[2]))))
 
 
 if __name__ == "__main__":

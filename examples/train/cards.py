@@ -77,16 +77,16 @@ def percent(values):
 
 def card(name, figures, reader):
     what, how, limits = WHAT[name]
-    made = f"{figures['tokens']:,} tokens ({field(reader, 'augur.trained.data')})"
+    training = f"{figures['tokens']:,} tokens ({field(reader, 'augur.trained.data')})"
     if "epochs" in figures:
         epochs = f"{figures['epochs']:g} epoch" + "s" * (figures["epochs"] != 1)
         last = "the last answers in " * (", then " in field(reader, "augur.trained.data"))
-        made += f", {last}{epochs}, {figures['seconds'] / 60:.0f} minutes"
+        training += f", {last}{epochs}, {figures['seconds'] / 60:.0f} minutes"
     judged = {kind: figures[kind] for kind in prompts.KINDS if kind in figures}
     judged |= {f"sampled at {t}": mean for t, mean in figures.get("sampled", {}).items()}
     rows = [[what, of["roots"], percent(of["agreement"]), f"{of['accepted']:.2f}"] for what, of in judged.items()]
     shown = table(["prompts", "positions", "agreement at offsets 1 to 4", "accepted length"], rows)
-    return f"## {name}.gguf\n{what}\n\n- **Made** from {made}. {how}\n- **Limits.** {limits} {LIMITS}\n\n{shown}"
+    return f"## {name}.gguf\n{what}\n\n- **Made** from {training}. {how}\n- **Limits.** {limits} {LIMITS}\n\n{shown}"
 
 
 def write(folder):

@@ -94,11 +94,11 @@ def template(kind, draw):
 def plan(seed, count):
     """`count` pairs of a kind and a prompt, every other one only an opening (None, opening) for the target to go on from."""
     draw = random.Random(seed)
-    made = []
+    chosen = []
     for i in range(count):
         kind = KINDS[(i // 2) % len(KINDS)]
-        made.append((kind, template(kind, draw), None) if i % 2 else (kind, None, draw.choice(OPENINGS[kind])))
-    return made
+        chosen.append((kind, template(kind, draw), None) if i % 2 else (kind, None, draw.choice(OPENINGS[kind])))
+    return chosen
 
 
 def held_out(prompt):

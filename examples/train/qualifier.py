@@ -32,12 +32,12 @@ class Delta(nn.Module):
 
 def changed(layer):
     """A layer whose norms are its own and whose matrices are the target's, changed."""
-    made = copy.deepcopy(layer)
+    copied = copy.deepcopy(layer)
     for name in llama.MATRICES:
-        setattr(made, name, Delta(getattr(layer, name)))
-    made.attn_norm.float().requires_grad_(True)
-    made.ffn_norm.float().requires_grad_(True)
-    return made
+        setattr(copied, name, Delta(getattr(layer, name)))
+    copied.attn_norm.float().requires_grad_(True)
+    copied.ffn_norm.float().requires_grad_(True)
+    return copied
 
 
 class Qualifier(Short):

@@ -71,10 +71,10 @@ def write_texts(options, target, stored):
             with store.claimed(path) as mine:
                 if mine:
                     seed = options.seed * 1_000_003 + 2 * index
-                    made, states = write.write_shard(writer, tokenizer, seed, options.batch, options.limit, bar.update)
+                    arrays, states = write.write_shard(writer, tokenizer, seed, options.batch, options.limit, bar.update)
                     if states is not None:
-                        stored.keep(path, made, states)
-                    store.save_arrays(path, **made)
+                        stored.keep(path, arrays, states)
+                    store.save_arrays(path, **arrays)
             index += 1
 
 

@@ -37,12 +37,12 @@ class Prompts(unittest.TestCase):
 
     def test_templates_are_filled(self):
         for seed, kind in itertools.product(range(300), prompts.KINDS):
-            made = prompts.template(kind, random.Random(seed))
-            self.assertNotRegex(made, r"[{}\n]", kind)
+            prompt = prompts.template(kind, random.Random(seed))
+            self.assertNotRegex(prompt, r"[{}\n]", kind)
 
     def test_about_one_prompt_in_sixteen_is_held_out(self):
-        made = {prompts.template(kind, random.Random(seed)) for seed in range(500) for kind in prompts.KINDS}
-        share = sum(map(prompts.held_out, made)) / len(made)
+        distinct = {prompts.template(kind, random.Random(seed)) for seed in range(500) for kind in prompts.KINDS}
+        share = sum(map(prompts.held_out, distinct)) / len(distinct)
         self.assertTrue(1 / 24 < share < 1 / 11, share)
 
 
@@ -58,7 +58,7 @@ class Arithmetic(unittest.TestCase):
             self.assertEqual(value, arithmetic_problems.answer_of(asked + said))
 
     def test_no_test_is_trained_on(self):
-        taken = lambda tests: {made[0] for made in itertools.islice(arithmetic_problems.problems(random.Random(2), tests), 500)}
+        taken = lambda tests: {task[0] for task in itertools.islice(arithmetic_problems.problems(random.Random(2), tests), 500)}
         self.assertFalse(taken(True) & taken(False))
 
     def test_what_ends_without_a_number_has_no_answer(self):
@@ -152,16 +152,16 @@ class Networks(unittest.TestCase):
         import torch
 
         with tempfile.TemporaryDirectory() as folder:
-            path, made = texts.shard(pathlib.Path(folder), 0), self.lessons(12, 17, 9)
+            path, lessons = texts.shard(pathlib.Path(folder), 0), self.lessons(12, 17, 9)
             column = lambda value: [value] * 3
-            tokens = [token for lesson in made for token in lesson.text.tokens]
+            tokens = [token for lesson in lessons for token in lesson.text.tokens]
             flags = dict(answers=column(4), kinds=column(0), temperatures=column(0.0), held_out=column(False))
             store.save_arrays(path, tokens=tokens, lengths=[12, 17, 9], **flags)
             self.target.bfloat16()
             stored = self.features(folder)
             stored.fill([path])
             read = stored.lessons(path)
-            a, b = stored.batch(read), stored.batch(made)
+            a, b = stored.batch(read), stored.batch(lessons)
             for mine, other in ((a.hidden, b.hidden), (a.between[2], b.between[2]), (a.best, b.best)):
                 known = a.known(0)
                 self.assertTrue(torch.equal(mine[known], other[known]))
@@ -260,14 +260,14 @@ class Networks(unittest.TestCase):
         import write
 
         count = []
-        made, states = write.write_shard(writer, tokenizer, seed=1, batch=12, limit=8, on_token=count.append)
+        arrays, states = write.write_shard(writer, tokenizer, seed=1, batch=12, limit=8, on_token=count.append)
         with tempfile.TemporaryDirectory() as folder:
             path = texts.shard(pathlib.Path(folder), 3)
-            store.save_arrays(path, **made)
+            store.save_arrays(path, **arrays)
             self.assertEqual(sum(count), texts.written(pathlib.Path(folder)))
             read = texts.read(path)
             if states is not None:
-                self.check_states(features.Features(self.target, pathlib.Path(folder), 1e9), path, made, states)
+                self.check_states(features.Features(self.target, pathlib.Path(folder), 1e9), path, arrays, states)
         self.assertEqual([kind for kind, _, _ in prompts.plan(1, 12)], [prompts.KINDS[text.kind] for text in read])
         for text in read:
             begun = "".join(map(chr, text.tokens[: text.answer]))
@@ -278,13 +278,13 @@ class Networks(unittest.TestCase):
             self.assertNotIn(500, answer[:-1])
         torch.manual_seed(2)  # nothing but the seed given decides
         again, _ = write.write_shard(writer, tokenizer, seed=1, batch=12, limit=8, on_token=count.append)
-        self.assertEqual(made, again)
+        self.assertEqual(arrays, again)
 
-    def check_states(self, kept, path, made, states):
+    def check_states(self, kept, path, arrays, states):
         """States that came with the texts are those that PyTorch computes; the best tokens follow from them."""
         import torch
 
-        kept.keep(path, made, states)
+        kept.keep(path, arrays, states)
         kept.fill([path])
         lessons = kept.lessons(path)
         self.assertEqual([0.0, 0.7, 1.0], sorted({lesson.text.temperature for lesson in lessons}))
@@ -404,20 +404,20 @@ class Networks(unittest.TestCase):
         qualified = lambda target, shared: qualifier.Qualifier(target, shared, [0, 3])
         about = dict(target_name="tiny", fingerprint="0123456789abcdef", licence="mit", tokens=7, data="3 answers")
         for make in (eagle.Eagle, draft.Draft, heads.medusa, heads.hydra, exits.Exits, qualified):
-            made, begun = (make(self.target, head.Head(self.target, ids)) for _ in range(2))
+            trained, begun = (make(self.target, head.Head(self.target, ids)) for _ in range(2))
             with torch.no_grad(), tempfile.TemporaryDirectory() as folder:
-                for parameter in made.parameters():
+                for parameter in trained.parameters():
                     parameter += 0.05 * torch.randn_like(parameter)
                 path = pathlib.Path(folder) / "some.gguf"
                 file = export.Member(path, "some", about)
-                made.export(file, "q8_0")
+                trained.export(file, "q8_0")
                 file.close()
                 with self.assertRaisesRegex(SystemExit, "target 0123456789abcdef, this one is fedc"):
                     export.Earlier(path, "fedc")
                 earlier = export.Earlier(path, "0123456789abcdef")
                 earlier.restore(begun)
             self.assertEqual((7, ids.tolist()), (earlier.field("augur.trained.tokens"), earlier.field("augur.head.tokens")))
-            for name, tensor in made.state_dict().items():
+            for name, tensor in trained.state_dict().items():
                 apart = (tensor - begun.state_dict()[name]).abs().max()
                 self.assertLessEqual(apart, tensor.abs().max() / 127, name)  # half a step of a block of Q8_0, and F16
 

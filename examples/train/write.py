@@ -164,13 +164,13 @@ def make_prompts(writer, tokenizer, seed, count, end):
     planned = prompts.plan(seed, count)
     begun = [opening_ids(tokenizer, opening) for _, _, opening in planned if opening]
     ended = iter(writer.write(begun, [1.0] * len(begun), seed, PROMPT_LIMIT, end)[0])
-    made = []
+    pairs = []
     for kind, prompt, opening in planned:
         if opening:
             said = next(ended)[len(opening_ids(tokenizer, opening)) :]
             prompt = opening + tokenizer.decode([token for token in said if token != end])
-        made.append((kind, prompt.strip()))
-    return made
+        pairs.append((kind, prompt.strip()))
+    return pairs
 
 
 def temperature(i):
@@ -182,16 +182,16 @@ def temperature(i):
 def write_shard(writer, tokenizer, seed, batch, limit, on_token):
     """Texts, where their answers begin, their kinds and temperatures; and the writer's states, if it has any."""
     end = tokenizer.eos_token_id
-    made = make_prompts(writer, tokenizer, seed, batch, end)
-    asked = [chat_ids(tokenizer, prompt) for _, prompt in made]
+    pairs = make_prompts(writer, tokenizer, seed, batch, end)
+    asked = [chat_ids(tokenizer, prompt) for _, prompt in pairs]
     temperatures = [temperature(i) for i in range(batch)]
     texts, states = writer.write(asked, temperatures, seed + 1, limit, end, on_token)
     shard = dict(
         tokens=sum(texts, []),
         lengths=[len(text) for text in texts],
         answers=[len(prompt) for prompt in asked],
-        kinds=[prompts.KINDS.index(kind) for kind, _ in made],
+        kinds=[prompts.KINDS.index(kind) for kind, _ in pairs],
         temperatures=temperatures,
-        held_out=[prompts.held_out(prompt) for _, prompt in made],
+        held_out=[prompts.held_out(prompt) for _, prompt in pairs],
     )
     return shard, states

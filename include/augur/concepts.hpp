@@ -19,7 +19,6 @@
 //     FusedModel              takes tokens with hidden states
 //       FusedTreeModel          scores a tree of such inputs in one pass
 //     HasVocabularyFingerprint  is known again by its tokens
-//   model/checkpointed.hpp
 //     SavesSequences          appends tokens, saves and loads states, and cannot rewind
 //   model/device_verifier.hpp
 //     VerifiesOnDevice        judges rows where they are made
@@ -34,7 +33,6 @@
 //   draft/exit_head.hpp
 //     ExitHead                one row of logits from a hidden state after some layers
 //     AttendingHead           the same from all hidden states so far
-//   draft/heads.hpp
 //     DraftHeads              rows of several tokens ahead from one hidden state
 //   draft/draw_next.hpp
 //     AwaitsSelector          becomes a drafter by a token selector
@@ -51,7 +49,7 @@
 //       ReturnsVerdict          judges a chain as a whole
 //       JudgesTrees             judges a tree as a whole
 //       KeepsStorage            keeps memory from round to round
-//   measure/divergence.hpp
+//   measure/concept.hpp
 //     Divergence              how far one distribution is from another
 //   switching/concept.hpp
 //     SwitchingPolicy         decides which model writes
@@ -63,9 +61,10 @@
 //     Guarantee               what decoding can promise
 //     Lossless                output distribution, or text, equals plain decoding's
 
+#include "augur/accept/concept.hpp"
+#include "augur/draft/concept.hpp"
+#include "augur/draft/draw_next.hpp"
 #include "augur/draft/exit_head.hpp"
-#include "augur/draft/heads.hpp"
-#include "augur/measure/divergence.hpp"
-#include "augur/model/checkpointed.hpp"
+#include "augur/measure/concept.hpp"
 #include "augur/model/device_verifier.hpp"
 #include "augur/switching/concept.hpp"

@@ -1,7 +1,7 @@
 #pragma once
 // Draft trees from a model's rows, for whole decodings; and what a round over a tree accepts, by enumeration.
 
-#include <augur/draft/concept.hpp>
+#include <augur/draft/calls.hpp>
 #include <augur/draft/draw_next.hpp>
 #include <augur/testing/models.hpp>
 #include <augur/testing/tree_round.hpp>
@@ -52,10 +52,9 @@ struct bush {
 /// What a criterion decides about a round.
 template <class Criterion, class TokenSelector>
 verdict judged(const Criterion& criterion, const TokenSelector& token_selector, const tree_round& round, auto chooser) {
-    const auto proposed = round.drafted(token_selector, chooser);
-    const transform::pipeline transform(round.sampling, round.target.vocabulary_size());
-    prefix before(round.prompt);
-    return accept::walk(criterion, proposed, round.rows(proposed), transform, before, chooser, 0);
+    proposal<typename TokenSelector::draft_distribution_type> proposed;
+    accept::walk_storage<transform::pipeline, Criterion> storage;
+    return round.judged(criterion, token_selector, chooser, proposed, storage);
 }
 
 /// Accepted tokens of a round, in expectation over drafts and coins.

@@ -34,8 +34,8 @@ class Kept(unittest.TestCase):
         self.assertEqual({path.stem for path in CHARTS.glob("*.svg")}, {path.stem for path in data} | BY_HAND)
         for path in data:
             with self.subTest(path.name):
-                made = svg.drawing(json.loads(path.read_text(encoding="utf-8")))
-                self.assertTrue(made == (CHARTS / f"{path.stem}.svg").read_text(encoding="utf-8"), "run benchmarks/charts.py")
+                picture = svg.drawing(json.loads(path.read_text(encoding="utf-8")))
+                self.assertTrue(picture == (CHARTS / f"{path.stem}.svg").read_text(encoding="utf-8"), "run benchmarks/charts.py")
 
     def test_each_says_what_it_comes_from(self):
         for path in sorted((CHARTS / "data").glob("*.json")):
@@ -144,23 +144,23 @@ class Measured(unittest.TestCase):
     def test_eaad(self):
         found = {"code": [{name: {"ms_per_token": 10 + i} for i, name in enumerate(eaad.GREEDY)}]}
         bins = {"code": {"below": (1.0, 3), "more": (0.2, 9)}, "all": {"below": (1.0, 3), "more": (0, 0)}}
-        made = self.written(lambda folder: eaad.draw(found, bins, folder))
-        self.assertEqual([[1.0, 0.2], [1.0, None]], [each["y"] for each in made["eaad_bins"]["series"]])
-        self.assertEqual(round(10 / 11, 3), made["eaad_speed"]["series"][0]["y"][1])
+        files = self.written(lambda folder: eaad.draw(found, bins, folder))
+        self.assertEqual([[1.0, 0.2], [1.0, None]], [each["y"] for each in files["eaad_bins"]["series"]])
+        self.assertEqual(round(10 / 11, 3), files["eaad_speed"]["series"][0]["y"][1])
 
     def test_at_scale(self):
         point = lambda *speeds: {"tasks": [{"task": "all", "schemes": [{"scheme": str(i), "speedup": s} for i, s in enumerate(speeds)]}]}
-        made = self.written(lambda folder: at_scale.draw({"135m": point(1.2, 1.4), "1b": point(1.3)}, folder))
-        self.assertEqual([["0", [1.2, 1.3]]], [[each["name"], each["y"]] for each in made["at_scale"]["series"]])
+        files = self.written(lambda folder: at_scale.draw({"135m": point(1.2, 1.4), "1b": point(1.3)}, folder))
+        self.assertEqual([["0", [1.2, 1.3]]], [[each["name"], each["y"]] for each in files["at_scale"]["series"]])
 
     def test_curves_beside_a_peers(self):
         median = lambda value: {"median": value, "low": value, "high": value}
         curve = {"1": {"augur": median(1), "llama.cpp": median(2)}, "4": {"augur": median(1.25), "llama.cpp": median(5)}}
         machine = dict.fromkeys(("date", "commit", "cpu", "threads", "cores", "system", "compiler", "peer"), "x")
         results = {"machine": machine | {"cpu_flags": [], "busy_before": 0}, "formats": {"BF16": {"curves": {"256": curve}}}}
-        made = self.written(lambda folder: report.charts(results, folder))
-        self.assertEqual([2, 4], made["speedup_256"]["series"][0]["y"])
-        self.assertEqual([[1, 1.25], [2, 5]], [each["y"] for each in made["verify_256"]["panels"][0]["series"]])
+        files = self.written(lambda folder: report.charts(results, folder))
+        self.assertEqual([2, 4], files["speedup_256"]["series"][0]["y"])
+        self.assertEqual([[1, 1.25], [2, 5]], [each["y"] for each in files["verify_256"]["panels"][0]["series"]])
 
 
 class Drawn(unittest.TestCase):

@@ -15,7 +15,7 @@ def run_of(times, plain, **more):
         {"rows": rows, "device_seconds": on_device * 1e-3, "wall_seconds": wall * 1e-3}
         for rows, (on_device, wall) in times.items()
     ]
-    made = {
+    results = {
         "device": "a GPU",
         "shape": "8b",
         "layers": 2,
@@ -23,8 +23,8 @@ def run_of(times, plain, **more):
         "passes": passes,
         "decoding": {"plain_rate": plain},
     }
-    made["decoding"].update(more.pop("decoding", {}))
-    return made | more
+    results["decoding"].update(more.pop("decoding", {}))
+    return results | more
 
 
 class Compare(unittest.TestCase):

@@ -43,28 +43,28 @@ class Statistics(unittest.TestCase):
     def test_gradients_are_those_of_the_loss(self):
         draws = np.random.default_rng(1)
         x, labels = draws.normal(size=(20, 3)), draws.integers(0, 2, 20)
-        made = features.Perceptron(x, labels, hidden=4, steps=0)
-        x = (x - made.mean) / made.scale
+        network = features.Perceptron(x, labels, hidden=4, steps=0)
+        x = (x - network.mean) / network.scale
 
         def loss():
-            scores = np.maximum(x @ made.weights[0] + made.weights[1], 0) @ made.weights[2] + made.weights[3]
+            scores = np.maximum(x @ network.weights[0] + network.weights[1], 0) @ network.weights[2] + network.weights[3]
             return np.mean(np.log1p(np.exp(scores)) - labels * scores)
 
-        for i, gradient in enumerate(made.gradients(x, labels)):
+        for i, gradient in enumerate(network.gradients(x, labels)):
             for at in np.ndindex(gradient.shape):
-                held = made.weights[i][at]
+                held = network.weights[i][at]
                 around = []
                 for step in (1e-5, -1e-5):
-                    made.weights[i][at] = held + step
+                    network.weights[i][at] = held + step
                     around.append(loss())
-                made.weights[i][at] = held
+                network.weights[i][at] = held
                 self.assertAlmostEqual((around[0] - around[1]) / 2e-5, gradient[at], places=6)
 
     def test_a_perceptron_learns_what_no_single_feature_tells(self):
         x = np.random.default_rng(2).uniform(-1, 1, (400, 2))
         labels = x[:, 0] * x[:, 1] > 0
-        made = features.Perceptron(x[:300], labels[:300], steps=800, rate=0.03)
-        self.assertGreater(features.auroc(made.scores(x[300:]), labels[300:]), 0.95)
+        network = features.Perceptron(x[:300], labels[:300], steps=800, rate=0.03)
+        self.assertGreater(features.auroc(network.scores(x[300:]), labels[300:]), 0.95)
         self.assertLess(abs(features.auroc(x[300:, 0], labels[300:]) - 0.5), 0.15)
 
     def test_a_prompt_is_never_on_both_sides(self):
@@ -127,8 +127,8 @@ class Rounds(unittest.TestCase):
             self.assertAlmostEqual(min(times(0)), features.oracle({"places": places}, bank, COSTS)[1])
 
     def test_the_parts_of_a_gain_multiply_to_it(self):
-        made = lambda length, milliseconds: {"length": length, "milliseconds": milliseconds, "speed": 1000 * length / milliseconds}
-        parts = features.taken_apart({"published": made(2, 40), "static": made(1.5, 10), "threshold": made(1.6, 10)})
+        round_of = lambda length, milliseconds: {"length": length, "milliseconds": milliseconds, "speed": 1000 * length / milliseconds}
+        parts = features.taken_apart({"published": round_of(2, 40), "static": round_of(1.5, 10), "threshold": round_of(1.6, 10)})
         self.assertAlmostEqual(parts["all"], parts["smaller tree"] * parts["longer acceptance"] * parts["scheduler"])
         self.assertEqual(4, parts["smaller tree"])
 

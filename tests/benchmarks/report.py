@@ -39,8 +39,8 @@ class Figures(unittest.TestCase):
             report.spread([])
 
     def test_what_llama_cpp_prints(self):
-        made = report.parse_decoding("\n\none two three\n\n\n...\n\n", LOG, "one two")
-        self.assertEqual((130, 88.674, " three\n\n\n..."), (made["tokens"], made["rate"], made["text"]))
+        parsed = report.parse_decoding("\n\none two three\n\n\n...\n\n", LOG, "one two")
+        self.assertEqual((130, 88.674, " three\n\n\n..."), (parsed["tokens"], parsed["rate"], parsed["text"]))
         for missing, log, prompt in (("rate", "encoded 3 tokens", "one"), ("prompt", LOG, "five")):
             with self.assertRaisesRegex(report.Unreadable, f"no {missing} in"):
                 report.parse_decoding("\n\none two three\n\n", log, prompt)
@@ -83,20 +83,20 @@ class Figures(unittest.TestCase):
         def one(rate, text):
             return [{"tokens": 3, "rate": rate, "text": text}]
 
-        made = {
+        results = {
             ("augur", "plain"): one(10, [1, 2, 3]),
             ("llama.cpp", "plain"): one(8, "abc"),
             ("augur", "4"): one(30, [1, 2, 3]),
             ("llama.cpp", "4", "lookup"): one(12, "abcd"),
             ("llama.cpp", "4", "ngram-simple"): one(16, "abd"),
         }
-        found = measure.summary_of(made, [4])["widths"]["4"]
+        found = measure.summary_of(results, [4])["widths"]["4"]
         self.assertEqual(("ngram-simple", 3, 2, 30 / 16), tuple(found[key] for key in
                          ("theirs_kind", "ours_over_plain", "theirs_over_plain", "ours_over_theirs")))  # fmt: skip
         self.assertTrue(found["ours_identical"])
         self.assertFalse(found["theirs_identical"])
-        made["augur", "4"] = one(30, [1, 2])
-        self.assertFalse(measure.summary_of(made, [4])["widths"]["4"]["ours_identical"])
+        results["augur", "4"] = one(30, [1, 2])
+        self.assertFalse(measure.summary_of(results, [4])["widths"]["4"]["ours_identical"])
 
 
 class Files(unittest.TestCase):

@@ -9,7 +9,8 @@
 #include <augur/llama/device/device_model.hpp>
 #include <augur/model/run.hpp>
 #include <augur/testing/choices.hpp>
-#include <augur/testing/tree_round.hpp>
+#include <augur/testing/compare_rows.hpp>
+#include <augur/testing/models.hpp>
 #include <boost/test/unit_test.hpp>
 #include <cstdint>
 #include <set>
@@ -45,13 +46,23 @@ std::vector<float> row_after(const emulated_llama& model, std::vector<token> mor
     return testing::copied(model.extend(s, more, 1));
 }
 
+/// The rows of a model after `before` and after the path to each node.
+testing::row_copies rows_of(const testing::function_model& model, const proposal<point_mass>& proposed) {
+    testing::row_copies rows;
+    for (std::size_t row = 0; row <= proposed.size(); ++row) {
+        prefix text(before);
+        speculative_suffix path(text);
+        push_path(path, proposed, static_cast<std::int32_t>(row) - 1);
+        model.fill_row(text.tokens(), rows.emplace_back(model.vocabulary_size()));
+    }
+    return rows;
+}
+
 /// Judges a random tree at temperature 0: what is accepted are the target's choices, one after the other, as far as
 /// they are drafted.
 template <class Criterion>
 std::size_t check_choices(const Criterion& criterion, std::uint64_t seed) {
     testing::choices from(seed);
-    const testing::tree_round round{
-        testing::hashed_model(3, seed), testing::hashed_model(3, seed), {}, false, {}, before};
     proposal<point_mass> proposed;
     std::set<std::pair<std::int32_t, token>> drafted;
     for (std::size_t i = 0; i < 30; ++i) {
@@ -60,8 +71,9 @@ std::size_t check_choices(const Criterion& criterion, std::uint64_t seed) {
         if (drafted.insert({parent, t}).second) proposed.push(t, parent);
     }
     std::vector<std::size_t> path;
+    const testing::row_copies rows = rows_of(testing::hashed_model(3, seed), proposed);
     const auto choice = [&](std::size_t row) {
-        const auto logits = round.rows(proposed)[row];
+        const auto& logits = rows[row];
         return static_cast<token>(std::max_element(logits.begin(), logits.end()) - logits.begin());
     };
     std::size_t row = 0;
@@ -74,7 +86,7 @@ std::size_t check_choices(const Criterion& criterion, std::uint64_t seed) {
     prefix committed(before);
     random::philox_chooser chooser(seed);
     const transform::pipeline greedy({.temperature = {0}}, 3);
-    const verdict got = accept::walk(criterion, proposed, round.rows(proposed), greedy, committed, chooser, 0);
+    const verdict got = accept::walk(criterion, proposed, rows, greedy, committed, chooser, 0);
     BOOST_TEST(got.accepted == path.size());
     for (std::size_t i = 0; i < got.accepted; ++i) BOOST_TEST(got.node(i) == path[i]);
     BOOST_TEST(got.next == choice(row));

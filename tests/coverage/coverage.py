@@ -43,11 +43,11 @@ def add_up(reports_read, headers):
 
 def shares(lines):
     """{folder: (lines run, lines)}"""
-    made = {}
+    by_folder = {}
     for header, counts in sorted(lines.items()):
-        run, total = made.get(folder := header.split("/")[0], (0, 0))
-        made[folder] = (run + sum(count > 0 for count in counts.values()), total + len(counts))
-    return made
+        run, total = by_folder.get(folder := header.split("/")[0], (0, 0))
+        by_folder[folder] = (run + sum(count > 0 for count in counts.values()), total + len(counts))
+    return by_folder
 
 
 def main(build):

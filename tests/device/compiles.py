@@ -51,14 +51,14 @@ def main(*arguments):
     for folder in ("tests", "benchmarks", "examples"):
         sources += sorted((ROOT / folder / "gpu").glob("*.cu")) + sorted((ROOT / folder / "gpu").glob("*.cpp"))
     failed = 0
-    with tempfile.TemporaryDirectory() as made:
+    with tempfile.TemporaryDirectory() as scratch:
         if "--each" not in arguments:
-            together = pathlib.Path(made) / "together.cu"
+            together = pathlib.Path(scratch) / "together.cu"
             together.write_text(grouped([source for source in sources if source.suffix == ".cu"]), encoding="utf-8")
             sources = [together, *(source for source in sources if source.suffix != ".cu")]
         for source in sources:
             print(source.relative_to(ROOT) if ROOT in source.parents else source.name, flush=True)
-            failed |= subprocess.run([nvcc, *flags, "-c", source, "-o", f"{made}/{source.stem}.o"], check=False).returncode
+            failed |= subprocess.run([nvcc, *flags, "-c", source, "-o", f"{scratch}/{source.stem}.o"], check=False).returncode
     return failed
 
 

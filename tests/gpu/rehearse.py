@@ -222,8 +222,8 @@ def main(names):
         if name not in PROGRAMS + TOOLS:
             print(f"rehearse: there is no {name}; there are {', '.join(PROGRAMS + TOOLS)}", file=sys.stderr)
             return 2
-    with tempfile.TemporaryDirectory() as made:
-        folder = pathlib.Path(made)
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = pathlib.Path(scratch)
         expected = all_well(folder / "well")
         cases = {"no time": lambda: no_time(folder / "time", expected), "nothing starts": lambda: nothing_starts(folder / "none"), "no build": lambda: no_build(folder / "no build"),
                  "long words": lambda: long_words(folder / "words")}  # fmt: skip

@@ -197,13 +197,13 @@ def drawn(includes):
 
 
 def boxes(layer, x, y):
-    made = []
+    shapes = []
     for node in sorted(layer):
         kind = "box more" if house.WITH_DEPENDENCIES.match(f"{node}/") else "box"
-        made.append(f'<rect x="{x[node] - BOX / 2:.1f}" y="{y[node]}" width="{BOX}" height="{TALL}" rx="7" class="{kind}"/>')
+        shapes.append(f'<rect x="{x[node] - BOX / 2:.1f}" y="{y[node]}" width="{BOX}" height="{TALL}" rx="7" class="{kind}"/>')
         for dy, style, text in ((18, "name", node), (34, "soft", WHAT[node])):
-            made.append(f'<text x="{x[node]:.1f}" y="{y[node] + dy}" class="{style}" text-anchor="middle">{html.escape(text)}</text>')
-    return made
+            shapes.append(f'<text x="{x[node]:.1f}" y="{y[node] + dy}" class="{style}" text-anchor="middle">{html.escape(text)}</text>')
+    return shapes
 
 
 def head(tall):

@@ -15,7 +15,7 @@ import header_chains
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
-def made(tree):
+def written(tree):
     """{unit: its headers} for a folder of headers."""
     with tempfile.TemporaryDirectory() as folder:
         headers = sorted(str(path) for path in pathlib.Path(tree).rglob("*.hpp"))
@@ -49,7 +49,7 @@ class Chains(unittest.TestCase):
         below = header_chains.all_included(
             {header: header_chains.included_by((include / header).read_text(encoding="utf-8")) for header in headers}
         )
-        units = made(include)
+        units = written(include)
         self.assertEqual(sorted(sum(units.values(), [])), sorted(2 * headers))
         self.assertLess(len(units), len(headers) / 2)
         for twice in units.values():
@@ -73,7 +73,7 @@ class Chains(unittest.TestCase):
                     path = pathlib.Path(tree) / "augur" / f"{name}.hpp"
                     path.parent.mkdir(exist_ok=True)
                     path.write_text("#pragma once\n" + "".join(kept), encoding="utf-8")
-                sound = [compiles(compiler, tree, chain) for chain in made(tree).values()]
+                sound = [compiles(compiler, tree, chain) for chain in written(tree).values()]
                 self.assertEqual(all(sound), broken is None)
 
 

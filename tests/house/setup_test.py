@@ -40,8 +40,8 @@ class Setup(unittest.TestCase):
 
     def installs(self, *names):
         """What an apt-get does that makes these tools appear."""
-        made = [f"{self.path}/{name}" for name in names]
-        return f'if [[ $1 == install ]]; then touch {" ".join(made)}; chmod +x {" ".join(made)}; fi'
+        paths = [f"{self.path}/{name}" for name in names]
+        return f'if [[ $1 == install ]]; then touch {" ".join(paths)}; chmod +x {" ".join(paths)}; fi'
 
     def run_setup(self, command):
         script = f"set -euo pipefail; . {SETUP}; {REQUIREMENTS}; {command}"

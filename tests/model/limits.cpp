@@ -224,7 +224,12 @@ BOOST_AUTO_TEST_CASE(schemes_draft_no_more_than_a_pass_takes) {
     }
 }
 
-/// While others are run, rows wait to be read: in a batch, and where on_round begins another text.
+struct beginner {
+    std::function<void()> begin{};
+    void watch(const auto&) { begin(); }
+};
+
+/// While others are run, rows wait to be read: in a batch, and where a watcher begins another text.
 BOOST_AUTO_TEST_CASE(batches_read_rows_that_end_with_the_next_run) {
     const limited_mock target(sound, any_of(7)), drafts(testing::noisy_model(sound, 0.3), any_of(7));
     const auto scheme = speculate(drafts, target, policy::fixed_length{3}, accept::coupled{});
@@ -241,11 +246,12 @@ BOOST_AUTO_TEST_CASE(batches_read_rows_that_end_with_the_next_run) {
         alone.emplace_back(s.committed.generated().begin(), s.committed.generated().end());
     }
     std::deque<session_type> sessions;
-    decode::batch batch(scheme);
-    for (std::size_t length = 1; length <= 3; ++length) batch.add(sessions.emplace_back(begun(length)));
-    batch.on_round([&](const session_type&) {
-        if (sessions.size() < 6) batch.add(sessions.emplace_back(begun(sessions.size() + 1)));
-    });
+    beginner begins;
+    decode::batch<std::remove_const_t<decltype(scheme)>, random::philox_chooser, beginner> batch(scheme);
+    for (std::size_t length = 1; length <= 3; ++length) batch.add(sessions.emplace_back(begun(length)), begins);
+    begins.begin = [&] {
+        if (sessions.size() < 6) batch.add(sessions.emplace_back(begun(sessions.size() + 1)), begins);
+    };
     while (batch.advance()) {
     }
     BOOST_REQUIRE(sessions.size() == 6u);

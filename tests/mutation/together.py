@@ -56,8 +56,8 @@ class Together:
 
     def program(self, test):
         if test not in self.programs:
-            made = self.shop.folder / f"together-{len(self.programs)}"
-            self.programs[test] = made if self.compiled(test, made) and self.sound(test, made) else None
+            program = self.shop.folder / f"together-{len(self.programs)}"
+            self.programs[test] = program if self.compiled(test, program) and self.sound(test, program) else None
         return self.programs[test]
 
     def sound(self, test, program):

@@ -19,8 +19,8 @@ class Compose(unittest.TestCase):
             return [line for line in compose.composed(page, surroundings).split("\n") if not line.startswith("#line")]
 
     def test_blocks_take_their_places_and_includes_come_first(self):
-        made = self.composed("int main() {\n    // block 1\n    check();\n    // block 2\n}\n")
-        self.assertEqual(["#include <one>", "int main() {", "", "first();", "    check();", "second();", "}", ""], made)
+        composed = self.composed("int main() {\n    // block 1\n    check();\n    // block 2\n}\n")
+        self.assertEqual(["#include <one>", "int main() {", "", "first();", "    check();", "second();", "}", ""], composed)
 
     def test_a_block_without_a_place_and_a_place_without_a_block_are_errors(self):
         for around in ("// block 1\n", "// block 1\n// block 2\n// block 3\n", "// block 2\n// block 1\n", "int main() {}\n"):

@@ -32,53 +32,53 @@ class Answer(ProgramTest):
         settings = [dict(temperature=0), dict(temperature=0.8, seed=5), dict(temperature=1, seed=7, max_tokens=31)]
         entries = [dict(prompt=prompt, **settings[i % 3]) for i, prompt in enumerate(PROMPTS * 3)]
         for together in (1, 5, 64):
-            done, made = self.answers(asked("together.jsonl", entries), "--together", together, "--max-tokens", 17)
-            self.assertEqual(len(entries), len(made))
-            for entry, answer in zip(entries, made):
+            done, answers = self.answers(asked("together.jsonl", entries), "--together", together, "--max-tokens", 17)
+            self.assertEqual(len(entries), len(answers))
+            for entry, answer in zip(entries, answers):
                 chosen = ["--temperature", entry["temperature"], "--seed", entry.get("seed", 0)]
                 chosen += ["--max-tokens", entry.get("max_tokens", 17), "--scheme", "plain"]
                 alone = self.generated("--prompt", entry["prompt"], *chosen)
                 self.assertEqual([alone[key] for key in ("ids", "text")], [answer[key] for key in ("ids", "text")])
                 self.assertEqual(alone["finish_reason"], answer["finish_reason"])
-            total = sum(len(answer["ids"]) for answer in made)
+            total = sum(len(answer["ids"]) for answer in answers)
             self.assertRegex(done.stderr.decode(), rf"^augur: note: {len(entries)} texts, {total} tokens, \d+ a second\n$")
-        self.assertGreater(len({tuple(answer["ids"]) for answer in made}), 4)
+        self.assertGreater(len({tuple(answer["ids"]) for answer in answers}), 4)
 
     def texts_as_generate_has_them(self, name, model, count):
         """Answers of as many seeds, each as `augur generate` has it."""
-        made = self.answers(asked(name, [dict(prompt="a", temperature=1)] * count), "-n", 3, "--ignore-eos", model=model)[1]
-        for seed, answer in enumerate(made):
+        answers = self.answers(asked(name, [dict(prompt="a", temperature=1)] * count), "-n", 3, "--ignore-eos", model=model)[1]
+        for seed, answer in enumerate(answers):
             drawn = ("-p", "a", "-n", 3, "--temperature", 1, "--seed", seed, "--ignore-eos", "--scheme", "plain")
             alone = self.generated(*drawn, model=model)
             self.assertEqual([alone[key] for key in ("ids", "text")], [answer[key] for key in ("ids", "text")])
-        return made
+        return answers
 
     def test_a_space_that_an_answer_begins_with_stays(self):
         model = tiny_model.write(FOLDER / "pieces.gguf", words=tiny_model.sentencepiece(), vocabulary=tiny_model.sentencepiece_size())
-        made = self.texts_as_generate_has_them("pieces.jsonl", model, 12)
-        self.assertTrue(any(answer["text"].startswith(" ") for answer in made))
+        answers = self.texts_as_generate_has_them("pieces.jsonl", model, 12)
+        self.assertTrue(any(answer["text"].startswith(" ") for answer in answers))
 
     def test_rows_of_no_token_are_never_said(self):
         padded = tiny_model.write(FOLDER / "padded.gguf", vocabulary=3 * tiny_model.VOCABULARY)
         for seed in range(6):
             drawn = ("-p", "a", "-n", 8, "--temperature", 5, "--seed", seed, "--ignore-eos", "--scheme", "plain")
-            made = self.generated(*drawn, model=padded, noting="the last 524 of 786 rows belong to no token")
-            self.assertTrue(all(token < tiny_model.VOCABULARY for token in made["ids"]))
+            result = self.generated(*drawn, model=padded, noting="the last 524 of 786 rows belong to no token")
+            self.assertTrue(all(token < tiny_model.VOCABULARY for token in result["ids"]))
 
     def test_seeds_follow_one_another(self):
         entries = [dict(prompt_ids=[5, 6, 7])] * 4
-        made = self.answers(asked("seeds.jsonl", entries), "--temperature", 1, "--seed", 3, "--ignore-eos")[1]
-        for i, answer in enumerate(made):
+        answers = self.answers(asked("seeds.jsonl", entries), "--temperature", 1, "--seed", 3, "--ignore-eos")[1]
+        for i, answer in enumerate(answers):
             drawn = ("--temperature", 1, "--seed", 3 + i, "--ignore-eos", "--scheme", "plain")
             self.assertEqual(self.generated("--prompt-ids", "5,6,7", *drawn)["ids"], answer["ids"])
             self.assertEqual(([5, 6, 7], 128), (answer["prompt_ids"], len(answer["ids"])))
-        self.assertGreater(len({tuple(answer["ids"]) for answer in made}), 1)
+        self.assertGreater(len({tuple(answer["ids"]) for answer in answers}), 1)
 
     def test_chat(self):
         path = asked("chat.jsonl", [dict(prompt="the cat")])
-        made = self.answers(path, "--chat", "--max-tokens", 9)[1]
+        answers = self.answers(path, "--chat", "--max-tokens", 9)[1]
         alone = self.generated("--prompt", "the cat", "--chat", "--max-tokens", 9, "--scheme", "plain")
-        self.assertEqual((alone["prompt_ids"], alone["ids"]), (made[0]["prompt_ids"], made[0]["ids"]))
+        self.assertEqual((alone["prompt_ids"], alone["ids"]), (answers[0]["prompt_ids"], answers[0]["ids"]))
 
     def test_files(self):
         """States are of all tokens but each text's last, text after text, whatever order they end in."""
@@ -87,12 +87,12 @@ class Answer(ProgramTest):
         rows = []
         for together in (1, 3):
             self.answers(path, "--states", states, "--output", output, "--together", together, "--ignore-eos")
-            made = [json.loads(line) for line in output.read_text().splitlines()]
-            positions = sum(len(answer["prompt_ids"]) + len(answer["ids"]) - 1 for answer in made)
+            answers = [json.loads(line) for line in output.read_text().splitlines()]
+            positions = sum(len(answer["prompt_ids"]) + len(answer["ids"]) - 1 for answer in answers)
             rows.append(states.read_bytes())
             self.assertEqual(2 * WIDTH * positions, len(rows[-1]))
         self.assertEqual(*rows)
-        self.assertEqual(self.answers(path, "--ignore-eos")[1], made)  # keeping states changes no text
+        self.assertEqual(self.answers(path, "--ignore-eos")[1], answers)  # keeping states changes no text
         row = lambda at: rows[0][2 * WIDTH * at : 2 * WIDTH * (at + 1)]
         self.assertNotEqual(row(0), row(1))
         numbers = [struct.unpack("<f", b"\0\0" + rows[0][i : i + 2])[0] for i in range(0, len(rows[0]), 2)]

@@ -35,9 +35,9 @@ class Pair(ProgramTest):
         for scheme, thresholds in (("psd_a", "0.4"), ("psd_f", "0.4,0.5"), ("psd_f_as_published", "0.4,0.5")):
             for problem in PROBLEMS[:5]:
                 drawn = ("--scheme", scheme, "--draft", SMALL, "--draft", MEDIUM, "--temperature", 1, "--lengths", "2,4")
-                made = self.solved(problem, LARGE, *drawn, "--thresholds", thresholds)
-                self.assertEqual(2, len(made["stages"]))
-                for stage in made["stages"]:
+                result = self.solved(problem, LARGE, *drawn, "--thresholds", thresholds)
+                self.assertEqual(2, len(result["stages"]))
+                for stage in result["stages"]:
                     self.assertGreater(stage["drafted"], 0, scheme)
                     self.assertGreater(stage["accepted"], 0, scheme)
 

@@ -169,8 +169,8 @@ class Chat(ProgramTest):
             self.assertEqual((texts, ["chains"]), (kept["texts"], list(kept["policies"])))
         self.chat("A\n/reset\nB\n", *said, "--state", path)
         self.assertEqual(10, json.loads(path.read_text())["texts"])
-        made = self.generated("-p", "A B A B", *said, "--state", path)
-        self.assertEqual(10, made["settings"]["state_texts"])
+        result = self.generated("-p", "A B A B", *said, "--state", path)
+        self.assertEqual(10, result["settings"]["state_texts"])
         before = path.read_bytes()
         for more, expected in ((("--scheme", "plain"), ["--state", "plain"]), (("--scheme", "lookup", "--threads", 2), ["threads was", "'1'", "'2'"])):
             self.refuses(expected, "chat", "--model", TARGET, "-p", "A", "--state", path, *more)

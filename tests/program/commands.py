@@ -34,10 +34,10 @@ class Tokenize(ProgramTest):
             self.assertEqual(ids + "\n", self.tokenize("--prompt-file", path))
 
     def test_object(self):
-        made = self.object("tokenize", "--model", TARGET, "--prompt", "<|im_start|>the é")
-        self.assertEqual("<|im_start|>the é", made["text"])
-        self.assertEqual([1, THE], made["ids"][:2])
-        self.assertEqual(["<|im_start|>", "the", " ", "\ufffd", "\ufffd"], made["pieces"])
+        printed = self.object("tokenize", "--model", TARGET, "--prompt", "<|im_start|>the é")
+        self.assertEqual("<|im_start|>the é", printed["text"])
+        self.assertEqual([1, THE], printed["ids"][:2])
+        self.assertEqual(["<|im_start|>", "the", " ", "\ufffd", "\ufffd"], printed["pieces"])
 
     def test_refusals(self):
         self.refuses("--ids", "tokenize", "--model", TARGET, "--decode")
@@ -53,20 +53,20 @@ class Tokenize(ProgramTest):
 class Logits(ProgramTest):
     def test_row_and_largest(self):
         path = FOLDER / "row.f32"
-        made = self.object("logits", "--model", TARGET, "--prompt-ids", "5,6,7", "--output", path)
+        printed = self.object("logits", "--model", TARGET, "--prompt-ids", "5,6,7", "--output", path)
         row = struct.unpack(f"<{tiny_model.VOCABULARY}f", path.read_bytes())
         best = sorted(range(len(row)), key=lambda token: -row[token])[:10]
-        self.assertEqual(best, [each["id"] for each in made["top"]])
-        self.assertEqual([row[token] for token in best], [each["logit"] for each in made["top"]])
-        self.assertEqual((tiny_model.VOCABULARY, [5, 6, 7]), (made["vocabulary"], made["prompt_ids"]))
+        self.assertEqual(best, [each["id"] for each in printed["top"]])
+        self.assertEqual([row[token] for token in best], [each["logit"] for each in printed["top"]])
+        self.assertEqual((tiny_model.VOCABULARY, [5, 6, 7]), (printed["vocabulary"], printed["prompt_ids"]))
         self.assertFalse((FOLDER / "row.f32.part").exists())
         greedy = self.generated("--prompt-ids", "5,6,7", "--max-tokens", 1)["ids"]
         self.assertEqual(best[:1], greedy)
 
     def test_row_that_is_no_numbers(self):
         spoiled = tiny_model.write(FOLDER / "spoiled.gguf", spoil=float("nan"))
-        made = self.object("logits", "--model", spoiled, "--prompt", "a")
-        self.assertEqual([(token, None) for token in range(10)], [(each["id"], each["logit"]) for each in made["top"]])
+        printed = self.object("logits", "--model", spoiled, "--prompt", "a")
+        self.assertEqual([(token, None) for token in range(10)], [(each["id"], each["logit"]) for each in printed["top"]])
 
     def test_texts_are_those_that_the_tokens_stand_for(self):
         """Of SentencePiece's words with the space; nothing of what the tokenizer lacks."""
@@ -84,12 +84,12 @@ class Logits(ProgramTest):
 
 class BenchVerify(ProgramTest):
     def test_one_median_per_number_of_rows(self):
-        made = self.object(
+        printed = self.object(
             "bench", "verify", "--model", TARGET, "--weights", "bf16", "--rows", "1,3", "--context", 64, "--threads", 1
         )
-        self.assertEqual(([1, 3], 64, "bf16", 1), tuple(made[key] for key in ("rows", "context", "weights", "threads")))
-        self.assertEqual(2, len(made["milliseconds"]))
-        self.assertGreater(min(made["milliseconds"]), 0)
+        self.assertEqual(([1, 3], 64, "bf16", 1), tuple(printed[key] for key in ("rows", "context", "weights", "threads")))
+        self.assertEqual(2, len(printed["milliseconds"]))
+        self.assertGreater(min(printed["milliseconds"]), 0)
 
     def test_table(self):
         lines = self.works("bench", "verify", "--model", TARGET, "--context", 8, "--repetitions", 1).stdout.splitlines()
@@ -110,10 +110,10 @@ class BenchSchemes(ProgramTest):
         return ("bench", "schemes", "--model", model, "--prompts", path, "--max-tokens", 12, *arguments)
 
     def test_every_scheme_decodes_every_prompt_in_every_turn(self):
-        made = self.object(*self.bench("--scheme", "lookup:length=3", "--scheme", "lookup", "--limit", 2, "--repetitions", 3))
-        self.assertEqual(["a", "a", "b", "b"], [prompt["task"] for prompt in made["prompts"]])
-        self.assertEqual([1, 2, 4, 5], [prompt["line"] for prompt in made["prompts"]])
-        for prompt in made["prompts"]:
+        printed = self.object(*self.bench("--scheme", "lookup:length=3", "--scheme", "lookup", "--limit", 2, "--repetitions", 3))
+        self.assertEqual(["a", "a", "b", "b"], [prompt["task"] for prompt in printed["prompts"]])
+        self.assertEqual([1, 2, 4, 5], [prompt["line"] for prompt in printed["prompts"]])
+        for prompt in printed["prompts"]:
             self.assertEqual(["plain", "lookup:length=3", "lookup"], [of["scheme"] for of in prompt["schemes"]])
             self.assertEqual([3] * 3, [len(of["milliseconds_per_token"]) for of in prompt["schemes"]])
             self.assertEqual([True] * 3, [of["identical"] for of in prompt["schemes"]])
@@ -121,14 +121,14 @@ class BenchSchemes(ProgramTest):
             self.assertEqual(0, prompt["schemes"][0]["stages"][-1]["drafted"])
             for of in prompt["schemes"][:2]:  # what the third drafts depends on the time that passes take: turns differ
                 self.assertEqual(of["tokens"], 3 * of["stages"][-1]["accepted"] + of["rounds"])
-        self.assertGreater(sum(prompt["schemes"][1]["stages"][-1]["drafted"] for prompt in made["prompts"]), 0)
-        self.assertEqual([("a", 2), ("b", 2), ("all", 4)], [(task["task"], task["prompts"]) for task in made["tasks"]])
-        self.assertEqual([4] * 3, [of["identical"] for of in made["tasks"][-1]["schemes"]])
+        self.assertGreater(sum(prompt["schemes"][1]["stages"][-1]["drafted"] for prompt in printed["prompts"]), 0)
+        self.assertEqual([("a", 2), ("b", 2), ("all", 4)], [(task["task"], task["prompts"]) for task in printed["tasks"]])
+        self.assertEqual([4] * 3, [of["identical"] for of in printed["tasks"][-1]["schemes"]])
 
     def test_the_models_first_layers_draft(self):
-        made = self.object(*self.bench("--scheme", "kangaroo:untrained=1:thresholds=0:length=3", "--limit", 1, "--repetitions", 1))
-        self.assertEqual([2, 2], [of["identical"] for of in made["tasks"][-1]["schemes"]])
-        for prompt in made["prompts"]:
+        printed = self.object(*self.bench("--scheme", "kangaroo:untrained=1:thresholds=0:length=3", "--limit", 1, "--repetitions", 1))
+        self.assertEqual([2, 2], [of["identical"] for of in printed["tasks"][-1]["schemes"]])
+        for prompt in printed["prompts"]:
             self.assertGreater(prompt["schemes"][1]["drafted"], prompt["schemes"][1]["rounds"])
             self.assertGreater(prompt["schemes"][1]["predicted"], 0)
 
@@ -137,12 +137,12 @@ class BenchSchemes(ProgramTest):
         exits = [f"kangaroo:untrained=1:thresholds=0:exit-layer={layer}:length={length}" for layer, length in ((1, 3), (3, 2))]
         named = [word for name in exits for word in ("--scheme", name)]
         use = self.bench(*named, "--splits", "--limit", 1, "--repetitions", 1, model=deep)
-        made = self.object(*use)
-        splits = made["splits"]
+        printed = self.object(*use)
+        splits = printed["splits"]
         self.assertEqual(exits, [of["scheme"] for of in splits["exits"]])
         self.assertEqual([(1, 4), (3, 3)], [(of["layer"], len(of["rest_seconds"])) for of in splits["exits"]])
         for at, exit_ in enumerate(splits["exits"], 1):
-            counts = [prompt["schemes"][at]["stages"][-1]["positions"] for prompt in made["prompts"]]
+            counts = [prompt["schemes"][at]["stages"][-1]["positions"] for prompt in printed["prompts"]]
             shares = [sum(of[i]["accepted"] for of in counts) / sum(of[i]["drafted"] for of in counts) for i in range(len(exit_["rest_seconds"]) - 1)]
             rates = [b / a if a else 0 for a, b in zip([1, *shares], shares)]
             for found, expected in zip(exit_["acceptance"], rates):
@@ -182,9 +182,9 @@ class BenchSchemes(ProgramTest):
     def test_trees_that_rows_suggest_and_of_two_drafters(self):
         schemes = ("sd:tree=dynamic,depth=3,width=2,nodes=4", "sd:tree=dynamic,depth=1,nodes=1", "merged:tree=dynamic", "merged")
         named = [word for scheme in schemes for word in ("--scheme", scheme)]
-        made = self.object(*self.bench(*named, "--draft", DRAFT, "--limit", 1, "--repetitions", 1))
-        self.assertEqual([2] * 5, [of["identical"] for of in made["tasks"][-1]["schemes"]])
-        for prompt in made["prompts"]:
+        printed = self.object(*self.bench(*named, "--draft", DRAFT, "--limit", 1, "--repetitions", 1))
+        self.assertEqual([2] * 5, [of["identical"] for of in printed["tasks"][-1]["schemes"]])
+        for prompt in printed["prompts"]:
             _, dynamic, one, merged, paying = prompt["schemes"]
             self.assertLess(one["drafted"], dynamic["drafted"])
             self.assertLessEqual(dynamic["drafted"], 4 * dynamic["rounds"])
@@ -194,13 +194,13 @@ class BenchSchemes(ProgramTest):
 
     def test_medians_are_those_of_the_prompts(self):
         """Of two in the middle, the mean: of six prompts as of two turns."""
-        made = self.object(*self.bench("--scheme", "lookup", "--repetitions", 2))
-        of_all = made["tasks"][-1]["schemes"][1]
-        for prompt in made["prompts"]:
+        printed = self.object(*self.bench("--scheme", "lookup", "--repetitions", 2))
+        of_all = printed["tasks"][-1]["schemes"][1]
+        for prompt in printed["prompts"]:
             plain, lookup = (of["milliseconds_per_token"] for of in prompt["schemes"])
             speedups = [a / b for a, b in zip(plain, lookup)]
             self.assertAlmostEqual(statistics.median(speedups), prompt["schemes"][1]["speedup"])
-        all_of = lambda what: [what(prompt["schemes"][1]) for prompt in made["prompts"]]
+        all_of = lambda what: [what(prompt["schemes"][1]) for prompt in printed["prompts"]]
         rate = statistics.median(all_of(lambda of: 1000 / statistics.median(of["milliseconds_per_token"])))
         self.assertAlmostEqual(rate, of_all["tokens_per_second"], delta=1e-6 * rate)
         for key in ("speedup", "accepted_length", "predicted"):
@@ -213,18 +213,18 @@ class BenchSchemes(ProgramTest):
         logits = struct.unpack(f"<{tiny_model.VOCABULARY}f", row.read_bytes())
         for temperature in (0, 0.5):
             scored = ("--scheme", "lookup", "--nats", "--temperature", temperature, "--repetitions", 1)
-            made = self.object("bench", "schemes", "--model", TARGET, "--prompts", path, "--max-tokens", 1, *scored)
-            made = [of["nats_per_token"] for of in made["tasks"][0]["schemes"]]
+            printed = self.object("bench", "schemes", "--model", TARGET, "--prompts", path, "--max-tokens", 1, *scored)
+            per_token = [of["nats_per_token"] for of in printed["tasks"][0]["schemes"]]
             drawn = self.generated("--prompt", "the cat", "--max-tokens", 1, "--temperature", temperature)["ids"][0]
             scaled = [logit / (temperature or 1) for logit in logits]
             expected = math.log(sum(math.exp(x - max(scaled)) for x in scaled)) + max(scaled) - scaled[drawn]
-            for nats in made:
+            for nats in per_token:
                 self.assertAlmostEqual(expected, nats, delta=1e-4)
 
     def test_turns_have_seeds_of_their_own(self):
-        made = self.object(*self.bench("--scheme", "lookup", "--temperature", 2, "--nats", "--repetitions", 1))
+        printed = self.object(*self.bench("--scheme", "lookup", "--temperature", 2, "--nats", "--repetitions", 1))
         again = self.object(*self.bench("--scheme", "lookup", "--temperature", 2, "--nats", "--repetitions", 2))
-        first, both = (of["prompts"][0]["schemes"][0] for of in (made, again))
+        first, both = (of["prompts"][0]["schemes"][0] for of in (printed, again))
         self.assertNotAlmostEqual(first["nats_per_token"], both["nats_per_token"])
 
     def test_table(self):

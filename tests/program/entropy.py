@@ -32,7 +32,7 @@ def entropy(row):
 
 
 class Entropy(ProgramTest):
-    def made(self, *arguments, model=TARGET, **options):
+    def measure(self, *arguments, model=TARGET, **options):
         return self.object("entropy", "--model", model, *arguments, **options)
 
     def rows(self, model, ids):
@@ -44,10 +44,10 @@ class Entropy(ProgramTest):
             rows.append(softmax(struct.unpack(f"<{tiny_model.VOCABULARY}f", path.read_bytes())))
         return rows
 
-    def check_rows(self, made, rows, top):
-        for at, found in enumerate(made["positions"]):
+    def check_rows(self, measured, rows, top):
+        for at, found in enumerate(measured["positions"]):
             self.assertEqual(at + 1, found["position"])
-            following = made["ids"][at + 1] if at + 1 < len(made["ids"]) else None
+            following = measured["ids"][at + 1] if at + 1 < len(measured["ids"]) else None
             self.assertEqual(following, found["id"])
             for each in found["models"]:
                 row = rows[each["model"]][at]
@@ -61,9 +61,9 @@ class Entropy(ProgramTest):
                 else:
                     self.assertAlmostEqual(row[following], each["next_probability"], delta=1e-6)
 
-    def check_pairs(self, made, rows):
-        names = [each["model"] for each in made["models"]]
-        for at, found in enumerate(made["positions"]):
+    def check_pairs(self, measured, rows):
+        names = [each["model"] for each in measured["models"]]
+        for at, found in enumerate(measured["positions"]):
             self.assertEqual(list(itertools.combinations(names, 2)), [(pair["draft"], pair["target"]) for pair in found["pairs"]])
             for pair in found["pairs"]:
                 draft, target = rows[pair["draft"]][at], rows[pair["target"]][at]
@@ -77,10 +77,10 @@ class Entropy(ProgramTest):
                 }.items():
                     self.assertAlmostEqual(expected, pair[key], delta=1e-5, msg=key)
 
-    def check_policies(self, made, rows, edges, lengths, threshold, window, dwell):
-        names = [each["model"] for each in made["models"]]
+    def check_policies(self, measured, rows, edges, lengths, threshold, window, dwell):
+        names = [each["model"] for each in measured["models"]]
         writer, written, recent = 0, 0, []
-        for at, found in enumerate(made["positions"]):
+        for at, found in enumerate(measured["positions"]):
             nats = entropy(rows[names[0]][at])
             self.assertEqual(sum(edge <= nats for edge in edges), found["bin"])
             self.assertEqual(lengths[found["bin"]], found["length"])
@@ -92,7 +92,7 @@ class Entropy(ProgramTest):
             if written >= dwell and len(names) > 1 and writer != int(mean > threshold):
                 writer, written = int(mean > threshold), 0
 
-    def check_means(self, made, positions, means):
+    def check_means(self, measured, positions, means):
         self.assertEqual(len(positions), means["positions"])
         if not positions:
             return
@@ -110,66 +110,66 @@ class Entropy(ProgramTest):
     def test_three_models_against_rows_of_logits(self):
         edges, lengths = [4.9, 5.1, 5.2], [7, 5, 2, 0]
         chosen = ("--bins", "4.9,5.1,5.2", "--bin-lengths", "7,5,2,0", "--threshold", 7.36, "--window", 3, "--dwell", 2, "--top", 4)
-        made = self.made("-p", TEXT, *ALL, *chosen)
-        self.assertEqual([{"model": name, "file": file} for name, file in MODELS.items()], made["models"])
-        self.assertEqual(made["given"], len(made["ids"]))
-        self.assertEqual(len(made["ids"]), len(made["positions"]))
-        rows = {name: self.rows(model, made["ids"]) for name, model in MODELS.items()}
-        self.check_rows(made, rows, 4)
-        self.check_pairs(made, rows)
-        self.check_policies(made, rows, edges, lengths, 7.36, 3, 2)
-        self.assertLess(1, len({found["bin"] for found in made["positions"]}))
-        self.assertEqual({"draft", "target"}, {found["writer"] for found in made["positions"]})
-        self.check_means(made, made["positions"], made["means"])
-        for index, means in enumerate(made["by_bin"]):
+        measured = self.measure("-p", TEXT, *ALL, *chosen)
+        self.assertEqual([{"model": name, "file": file} for name, file in MODELS.items()], measured["models"])
+        self.assertEqual(measured["given"], len(measured["ids"]))
+        self.assertEqual(len(measured["ids"]), len(measured["positions"]))
+        rows = {name: self.rows(model, measured["ids"]) for name, model in MODELS.items()}
+        self.check_rows(measured, rows, 4)
+        self.check_pairs(measured, rows)
+        self.check_policies(measured, rows, edges, lengths, 7.36, 3, 2)
+        self.assertLess(1, len({found["bin"] for found in measured["positions"]}))
+        self.assertEqual({"draft", "target"}, {found["writer"] for found in measured["positions"]})
+        self.check_means(measured, measured["positions"], measured["means"])
+        for index, means in enumerate(measured["by_bin"]):
             self.assertEqual((lengths[index], (edges + [None])[index]), (means["length"], means["below_nats"]))
-            self.check_means(made, [each for each in made["positions"] if each["bin"] == index], means)
-        written = sum(each["writer"] == "draft" for each in made["positions"]) / len(made["positions"])
-        self.assertAlmostEqual(written, made["means"]["written_by_draft"])
+            self.check_means(measured, [each for each in measured["positions"] if each["bin"] == index], means)
+        written = sum(each["writer"] == "draft" for each in measured["positions"]) / len(measured["positions"])
+        self.assertAlmostEqual(written, measured["means"]["written_by_draft"])
 
     def test_one_model_alone(self):
-        made = self.made("--prompt-ids", "5,6,7,8")
-        self.assertEqual([[], [], [], []], [each["pairs"] for each in made["positions"]])
-        self.assertNotIn("writer", made["positions"][0])
-        rows = {"target": self.rows(TARGET, made["ids"])}
-        self.check_rows(made, rows, 5)
-        self.check_policies(made, rows, [0.5, 1.5, 2.5], [4, 3, 2, 1], 0.25, 5, 10)
+        measured = self.measure("--prompt-ids", "5,6,7,8")
+        self.assertEqual([[], [], [], []], [each["pairs"] for each in measured["positions"]])
+        self.assertNotIn("writer", measured["positions"][0])
+        rows = {"target": self.rows(TARGET, measured["ids"])}
+        self.check_rows(measured, rows, 5)
+        self.check_policies(measured, rows, [0.5, 1.5, 2.5], [4, 3, 2, 1], 0.25, 5, 10)
 
     def test_one_token_is_a_text(self):
-        made = self.made("--prompt-ids", "5", "--draft", DRAFT)
-        self.assertEqual([None], [each["id"] for each in made["positions"]])
-        self.assertEqual([None, None], [each["next_nats"] for each in made["means"]["models"]])
+        measured = self.measure("--prompt-ids", "5", "--draft", DRAFT)
+        self.assertEqual([None], [each["id"] for each in measured["positions"]])
+        self.assertEqual([None, None], [each["next_nats"] for each in measured["means"]["models"]])
 
     def test_texts_longer_than_what_is_held_at_once(self):
         """Parts are read one after the other; a text has the rows of its beginning."""
         ids = [7 * at % 250 + 3 for at in range(100)]
-        whole = self.made("--prompt-ids", ",".join(map(str, ids)), "--draft", DRAFT)
-        part = self.made("--prompt-ids", ",".join(map(str, ids[:41])), "--draft", DRAFT)
+        whole = self.measure("--prompt-ids", ",".join(map(str, ids)), "--draft", DRAFT)
+        part = self.measure("--prompt-ids", ",".join(map(str, ids[:41])), "--draft", DRAFT)
         self.assertEqual(part["positions"][:40], whole["positions"][:40])
         self.assertEqual(list(range(1, 101)), [each["position"] for each in whole["positions"]])
 
     def test_goes_on_by_the_targets_best_tokens(self):
         known = self.generated("-p", TEXT, "-n", 40, "--scheme", "plain", "--ignore-eos")
-        made = self.made("-p", TEXT, "--draft", DRAFT, "--continue", 40)
-        self.assertEqual(known["prompt_ids"] + known["ids"], made["ids"])
-        self.assertEqual(len(known["prompt_ids"]), made["given"])
-        again = self.made("--prompt-ids", ",".join(map(str, made["ids"])), "--draft", DRAFT)
-        self.assertEqual(again["positions"], made["positions"])
+        measured = self.measure("-p", TEXT, "--draft", DRAFT, "--continue", 40)
+        self.assertEqual(known["prompt_ids"] + known["ids"], measured["ids"])
+        self.assertEqual(len(known["prompt_ids"]), measured["given"])
+        again = self.measure("--prompt-ids", ",".join(map(str, measured["ids"])), "--draft", DRAFT)
+        self.assertEqual(again["positions"], measured["positions"])
 
     def test_members_of_the_family_by_name(self):
         folder = family("named", ["draft", "exit", "qualifier"])
-        made = self.made("-p", TEXT, "--draft", "draft", "--qualifier", "qualifier", family=folder)
+        measured = self.measure("-p", TEXT, "--draft", "draft", "--qualifier", "qualifier", family=folder)
         self.assertEqual([str(folder / "tiny" / "draft.gguf"), str(folder / "tiny" / "qualifier.gguf"), TARGET],
-                         [each["file"] for each in made["models"]])  # fmt: skip
-        self.made("-p", TEXT, "--draft", "exit", family=folder)
+                         [each["file"] for each in measured["models"]])  # fmt: skip
+        self.measure("-p", TEXT, "--draft", "exit", family=folder)
         self.refuses(["--draft draft", "draft.gguf", FINGERPRINT], "entropy", "--model", TARGET, "-p", "a", "--draft", "draft")
 
     def test_table(self):
         done = self.works("entropy", "--model", TARGET, "-p", "the cat", *ALL)
         self.assertEqual(b"", done.stderr)
-        made = self.made("-p", "the cat", *ALL)
+        measured = self.measure("-p", "the cat", *ALL)
         lines = done.stdout.decode().splitlines()
-        for at in made["positions"]:
+        for at in measured["positions"]:
             line = next(line for line in lines if re.match(rf" +{at['position']} ", line))
             for model in at["models"]:
                 self.assertIn(f" {model['entropy_nats']:.3f} ", line)
@@ -177,13 +177,13 @@ class Entropy(ProgramTest):
                 self.assertIn(f" {pair['acceptance']:.3f} ", line)
             self.assertTrue(line.endswith(at["writer"]))
         total = next(line for line in lines if line.startswith("  all"))
-        self.assertIn(f" {made['means']['models'][2]['entropy_nats']:.3f} ", total)
-        self.assertIn(f" {100 * made['means']['pairs'][1]['acceptance']:.1f} %", total)
+        self.assertIn(f" {measured['means']['models'][2]['entropy_nats']:.3f} ", total)
+        self.assertIn(f" {100 * measured['means']['pairs'][1]['acceptance']:.1f} %", total)
         self.assertEqual(4, sum(bool(re.match(r"  (below|above)", line)) for line in lines))
 
     def test_chart_is_a_picture_that_needs_nothing_else(self):
         path = FOLDER / "chart.svg"
-        made = self.made("-p", TEXT, *ALL, "--chart", path)
+        measured = self.measure("-p", TEXT, *ALL, "--chart", path)
         text = path.read_text(encoding="utf-8")
         tree = xml.etree.ElementTree.fromstring(text)
         name = "{http://www.w3.org/2000/svg}"
@@ -193,13 +193,13 @@ class Entropy(ProgramTest):
         self.assertEqual({"http://www.w3.org/2000/svg"}, set(re.findall(r"https?://[^'\"< ]+", text)))
         curves = [path.get("d") for path in tree.iter(name + "path")]
         self.assertEqual(3 + 3 + 1, len(curves))  # entropies, pairs, the window's mean
-        self.assertEqual({len(made["positions"])}, {len(re.findall("[ML]", curve)) for curve in curves})
-        self.assertEqual(len(made["positions"]), sum(each.get("class") == "hit" for each in tree.iter(name + "rect")))
+        self.assertEqual({len(measured["positions"])}, {len(re.findall("[ML]", curve)) for curve in curves})
+        self.assertEqual(len(measured["positions"]), sum(each.get("class") == "hit" for each in tree.iter(name + "rect")))
 
     def test_chart_takes_text_for_text(self):
         path, odd = FOLDER / "odd.svg", FOLDER / "<b>&'\".gguf"
         odd.write_bytes(pathlib.Path(TARGET).read_bytes())
-        self.made("-p", "<script>alert(1)</script>\x01 & \"'", "--chart", path, model=odd)
+        self.measure("-p", "<script>alert(1)</script>\x01 & \"'", "--chart", path, model=odd)
         text = path.read_text(encoding="utf-8")
         xml.etree.ElementTree.fromstring(text)
         self.assertNotIn("<script", text)
@@ -207,8 +207,8 @@ class Entropy(ProgramTest):
 
     def test_rows_that_are_no_numbers(self):
         spoiled = tiny_model.write(FOLDER / "spoiled.gguf", spoil=float("nan"))
-        made = self.made("--prompt-ids", "5,6", "--draft", DRAFT, model=spoiled)
-        for at in made["positions"]:
+        measured = self.measure("--prompt-ids", "5,6", "--draft", DRAFT, model=spoiled)
+        for at in measured["positions"]:
             self.assertEqual((None, []), (at["models"][1]["entropy_nats"], at["models"][1]["top"]))
             self.assertEqual((False, None), (at["pairs"][0]["agree"], at["pairs"][0]["kl_nats"]))
         self.works("entropy", "--model", spoiled, "--prompt-ids", "5,6", "--draft", DRAFT, "--chart", FOLDER / "nan.svg")
@@ -216,16 +216,16 @@ class Entropy(ProgramTest):
 
     def test_without_a_tokenizer(self):
         path = tiny_model.write(FOLDER / "wordless.gguf", words=False)
-        made = self.made("--prompt-ids", "5,6,7", model=path)
-        self.assertNotIn("text", made["positions"][0])
+        measured = self.measure("--prompt-ids", "5,6,7", model=path)
+        self.assertNotIn("text", measured["positions"][0])
         self.works("entropy", "--model", path, "--prompt-ids", "5,6,7")
         self.refuses([path, "tokenizer"], "entropy", "--model", path, "-p", "a")
 
     def test_rows_of_no_token_are_not_there(self):
         padded = tiny_model.write(FOLDER / "padded.gguf", vocabulary=3 * tiny_model.VOCABULARY)
         noting = "the last 524 of 786 rows belong to no token"
-        made = self.object("entropy", "--model", padded, "--prompt-ids", "5,6,7", "--continue", 9, noting=noting)
-        shown = [each for at in made["positions"] for each in at["models"][0]["top"]]
+        measured = self.object("entropy", "--model", padded, "--prompt-ids", "5,6,7", "--continue", 9, noting=noting)
+        shown = [each for at in measured["positions"] for each in at["models"][0]["top"]]
         self.assertTrue(all(each["id"] < tiny_model.VOCABULARY for each in shown))
 
     def test_whoever_reads_may_leave(self):

@@ -339,8 +339,8 @@ class Generate(ProgramTest):
         sound = ngram_file.write(found / "zweite" / "ngram.gguf", [[5, 6]], target=FINGERPRINT)
         done = run("generate", "--model", TARGET, "--prompt", "a", "--json", family=found)
         self.assertEqual((0, 1), (done.returncode, done.stderr.count(b"\n")))
-        made = json.loads(done.stdout)
-        self.assertEqual(("hybrid", [sound]), (made["scheme"], made["settings"]["drafters"]))
+        result = json.loads(done.stdout)
+        self.assertEqual(("hybrid", [sound]), (result["scheme"], result["settings"]["drafters"]))
         self.refused(["tiny/ngram.gguf", "not a GGUF file"], "--heads", broken)
 
     def test_models_that_decode_together_have_the_same_tokens(self):

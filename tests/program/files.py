@@ -73,8 +73,8 @@ class Files(ProgramTest):
     def test_a_stale_vocabulary_size_is_noted(self):
         words = [tiny_model.pair("llama.vocab_size", tiny_model.U32, 200), *tiny_model.tokenizer(None)]
         stale = tiny_model.write(FOLDER / "stale.gguf", words=words)
-        made = self.generated("-p", "a", "-n", 3, "--scheme", "plain", model=stale, noting="llama.vocab_size is 200, and is passed over")
-        self.assertEqual(self.generated("-p", "a", "-n", 3, "--scheme", "plain", model=tiny_model.write(FOLDER / "fresh.gguf"))["ids"], made["ids"])
+        result = self.generated("-p", "a", "-n", 3, "--scheme", "plain", model=stale, noting="llama.vocab_size is 200, and is passed over")
+        self.assertEqual(self.generated("-p", "a", "-n", 3, "--scheme", "plain", model=tiny_model.write(FOLDER / "fresh.gguf"))["ids"], result["ids"])
 
 
 if __name__ == "__main__":

@@ -36,81 +36,81 @@ COMPARED = {"plain": dict, "identical": bool, "speedup": float, "first_differenc
 
 
 class Object(ProgramTest):
-    def check_types(self, made, schema):
+    def check_types(self, result, schema):
         for key, kind in schema.items():
-            self.assertIsInstance(made[key], kind, key)
+            self.assertIsInstance(result[key], kind, key)
 
-    def check_sums(self, made):
+    def check_sums(self, result):
         """The counts agree with each other and with the ids."""
-        stage = made["stages"][-1]
-        origins = made["origins"]
-        self.assertEqual(len(made["ids"]), len(origins))
+        stage = result["stages"][-1]
+        origins = result["origins"]
+        self.assertEqual(len(result["ids"]), len(origins))
         self.assertLessEqual(set(origins), {"accepted", "correction", "bonus", "plain"})
         self.assertEqual(stage["accepted"], origins.count("accepted"))
         self.assertEqual(stage["drafted"], sum(at["drafted"] for at in stage["positions"]))
         self.assertEqual(stage["accepted"], sum(at["accepted"] for at in stage["positions"]))
-        self.assertEqual(made["rounds"], stage["rounds"])
-        self.assertAlmostEqual(made["accepted_length"], len(made["ids"]) / made["rounds"])
-        self.assertAlmostEqual(made["acceptance"], stage["accepted"] / stage["drafted"] if stage["drafted"] else 0)
-        self.assertEqual({"load", "prefill", "draft", "verify", "accept", "other"}, set(made["seconds"]))
-        for name, seconds in made["seconds"].items():
+        self.assertEqual(result["rounds"], stage["rounds"])
+        self.assertAlmostEqual(result["accepted_length"], len(result["ids"]) / result["rounds"])
+        self.assertAlmostEqual(result["acceptance"], stage["accepted"] / stage["drafted"] if stage["drafted"] else 0)
+        self.assertEqual({"load", "prefill", "draft", "verify", "accept", "other"}, set(result["seconds"]))
+        for name, seconds in result["seconds"].items():
             self.assertGreaterEqual(seconds, 0, name)
 
     def test_has_every_key_of_the_contract(self):
-        made = self.generated("--prompt", "the cat", "--max-tokens", 20)
-        self.check_types(made, SCHEMA)
-        self.check_sums(made)
-        self.assertNotIn("plain", made)
-        self.assertEqual(20, len(made["ids"]))
-        self.assertEqual("max_tokens", made["finish_reason"])
-        self.assertEqual({"name", "rounds", "drafted", "accepted", "acceptance", "positions"}, set(made["stages"][0]))
-        self.assertGreater(made["memory_bytes"], os.path.getsize(TARGET) // 2)
+        result = self.generated("--prompt", "the cat", "--max-tokens", 20)
+        self.check_types(result, SCHEMA)
+        self.check_sums(result)
+        self.assertNotIn("plain", result)
+        self.assertEqual(20, len(result["ids"]))
+        self.assertEqual("max_tokens", result["finish_reason"])
+        self.assertEqual({"name", "rounds", "drafted", "accepted", "acceptance", "positions"}, set(result["stages"][0]))
+        self.assertGreater(result["memory_bytes"], os.path.getsize(TARGET) // 2)
 
     def test_compare_adds_the_plain_run(self):
-        made = self.generated("--prompt", "the cat", "--compare")
-        self.check_types(made, {**SCHEMA, **COMPARED})
-        self.check_sums(made)
-        self.assertTrue(made["identical"])
-        self.assertIsNone(made["first_difference"])
-        self.assertEqual(made["ids"], made["plain"]["ids"])
-        self.assertAlmostEqual(made["speedup"], made["tokens_per_second"] / made["plain"]["tokens_per_second"])
+        result = self.generated("--prompt", "the cat", "--compare")
+        self.check_types(result, {**SCHEMA, **COMPARED})
+        self.check_sums(result)
+        self.assertTrue(result["identical"])
+        self.assertIsNone(result["first_difference"])
+        self.assertEqual(result["ids"], result["plain"]["ids"])
+        self.assertAlmostEqual(result["speedup"], result["tokens_per_second"] / result["plain"]["tokens_per_second"])
 
     def test_compare_takes_turns_until_the_ratio_is_known(self):
         """The interval is Student's, of the logarithms of the pairs' ratios."""
         students = {2: 4.303, 3: 3.182, 4: 2.776, 9: 2.262, 29: 2.045}
         for seconds in (0, 1e7):
-            made = self.generated("--prompt", "the cat", "-n", 30, "--compare", "--compare-seconds", seconds)
-            compared = made["compared"]
+            result = self.generated("--prompt", "the cat", "-n", 30, "--compare", "--compare-seconds", seconds)
+            compared = result["compared"]
             ratios = [math.log(ours / plain) for ours, plain in zip(compared["rates"], compared["plain_rates"])]
             count, mean = len(ratios), sum(ratios) / len(ratios)
             self.assertEqual(compared["pairs"], count)
-            self.assertAlmostEqual(math.exp(mean), made["speedup"])
-            self.assertAlmostEqual(made["speedup"], made["tokens_per_second"] / made["plain"]["tokens_per_second"])
+            self.assertAlmostEqual(math.exp(mean), result["speedup"])
+            self.assertAlmostEqual(result["speedup"], result["tokens_per_second"] / result["plain"]["tokens_per_second"])
             self.assertEqual((0.95, 0.05), (compared["confidence"], compared["margin"]))
             if seconds == 0:
                 self.assertEqual((1, None, None, False), tuple(compared[key] for key in ("pairs", "low", "high", "known")))
                 continue
             self.assertIn(count, range(3, 31))
-            self.assertEqual(compared["known"], compared["high"] <= 1.05 * made["speedup"])
+            self.assertEqual(compared["known"], compared["high"] <= 1.05 * result["speedup"])
             self.assertTrue(compared["known"] or count == 30)
             deviation = math.sqrt(sum((each - mean) ** 2 for each in ratios) / (count - 1) / count)
-            half = math.log(compared["high"] / made["speedup"])
-            self.assertAlmostEqual(half, math.log(made["speedup"] / compared["low"]))
+            half = math.log(compared["high"] / result["speedup"])
+            self.assertAlmostEqual(half, math.log(result["speedup"] / compared["low"]))
             if count - 1 in students:
                 self.assertAlmostEqual(students[count - 1] * deviation, half, delta=1e-9)
             self.assertGreater(half, 1.9 * deviation)
 
     def test_compare_of_a_text_that_is_empty(self):
-        made = self.generated("--prompt", "a", "-n", 0, "--compare")
-        self.assertEqual((True, 0, 0), (made["identical"], made["speedup"], made["compared"]["pairs"]))
+        result = self.generated("--prompt", "a", "-n", 0, "--compare")
+        self.assertEqual((True, 0, 0), (result["identical"], result["speedup"], result["compared"]["pairs"]))
 
     def test_compare_says_where_texts_part(self):
         """Rejection sampling keeps the distribution, not the text."""
-        made = self.generated("--prompt", "the cat", "--compare", "--temperature", 2, "--accept", "rejection_sampling")
-        self.assertFalse(made["identical"])
-        plain, at = made["plain"]["ids"], made["first_difference"]
-        self.assertEqual(made["ids"][:at], plain[:at])
-        self.assertNotEqual(made["ids"][at : at + 1], plain[at : at + 1])
+        result = self.generated("--prompt", "the cat", "--compare", "--temperature", 2, "--accept", "rejection_sampling")
+        self.assertFalse(result["identical"])
+        plain, at = result["plain"]["ids"], result["first_difference"]
+        self.assertEqual(result["ids"][:at], plain[:at])
+        self.assertNotEqual(result["ids"][at : at + 1], plain[at : at + 1])
 
     def test_counts_agree_for_every_scheme(self):
         for scheme, accept, temperature in itertools.product(
@@ -121,53 +121,53 @@ class Object(ProgramTest):
             with self.subTest(scheme=scheme, accept=accept, temperature=temperature):
                 arguments = ["--prompt", PROMPTS[1], "--max-tokens", 40, "--temperature", temperature]
                 arguments += ["--draft", DRAFT] if scheme in ("sd", "eaad", "hysteresis") else []
-                made = self.generated(*arguments, "--scheme", scheme, "--accept", accept)
-                self.check_sums(made)
-                self.assertEqual(scheme, made["scheme"])
+                result = self.generated(*arguments, "--scheme", scheme, "--accept", accept)
+                self.check_sums(result)
+                self.assertEqual(scheme, result["scheme"])
 
     def test_text_is_utf8_whatever_the_model_says(self):
         """A random model writes random bytes; assertions on decoding are in object()."""
         for seed in range(3):
-            made = self.generated("--prompt", "a", "--temperature", 3, "--seed", seed)
-            self.assertIn("\N{REPLACEMENT CHARACTER}", made["text"])
+            result = self.generated("--prompt", "a", "--temperature", 3, "--seed", seed)
+            self.assertIn("\N{REPLACEMENT CHARACTER}", result["text"])
 
     def test_eaad_reports_its_bins(self):
-        made = self.generated("--prompt", "a", "--draft", DRAFT, "--bins", "1,3,5.4", "--bin-lengths", "5,4,3,2")
-        self.assertEqual("eaad", made["scheme"])
-        self.assertEqual([5, 4, 3, 2], [each["length"] for each in made["bins"]])
-        self.assertEqual([1, 3, 5.4, None], [each["below_nats"] for each in made["bins"]])
-        stage = made["stages"][0]
+        result = self.generated("--prompt", "a", "--draft", DRAFT, "--bins", "1,3,5.4", "--bin-lengths", "5,4,3,2")
+        self.assertEqual("eaad", result["scheme"])
+        self.assertEqual([5, 4, 3, 2], [each["length"] for each in result["bins"]])
+        self.assertEqual([1, 3, 5.4, None], [each["below_nats"] for each in result["bins"]])
+        stage = result["stages"][0]
         for key in ("drafted", "accepted"):
-            self.assertEqual(stage[key], sum(each[key] for each in made["bins"]))
+            self.assertEqual(stage[key], sum(each[key] for each in result["bins"]))
 
     def test_max_k_bounds_what_is_drafted(self):
         for scheme, flag in itertools.product(("eaad", "eaad_as_published"), ("--max-k", "--length")):
-            made = self.generated("--prompt", "a", "--draft", DRAFT, "--scheme", scheme, flag, 2, "--bins", "6", "--bin-lengths", "5,5")
-            self.assertEqual(2, len(made["stages"][0]["positions"]))
-            self.assertIn(".max_k=2", made["settings"]["policy"])
+            result = self.generated("--prompt", "a", "--draft", DRAFT, "--scheme", scheme, flag, 2, "--bins", "6", "--bin-lengths", "5,5")
+            self.assertEqual(2, len(result["stages"][0]["positions"]))
+            self.assertIn(".max_k=2", result["settings"]["policy"])
 
     def test_eaad_as_published_is_greedy_and_by_the_published_entropy(self):
         published = ("--prompt", "a b", "--draft", DRAFT, "--scheme", "eaad_as_published", "--max-tokens", 60, "--ignore-eos")
-        made = self.generated(*published, "--compare")
-        self.assertEqual("eaad_as_published", made["scheme"])
-        self.assertEqual("exact", made["settings"]["accept"])
-        self.assertTrue(made["identical"])
+        result = self.generated(*published, "--compare")
+        self.assertEqual("eaad_as_published", result["scheme"])
+        self.assertEqual("exact", result["settings"]["accept"])
+        self.assertTrue(result["identical"])
         self.assertEqual(
-            "entropy_bins{.edges_nats={0.5, 1.5, 2.5}, .lengths={4, 3, 2, 1}, .max_k=4, .form=offset}", made["settings"]["policy"]
+            "entropy_bins{.edges_nats={0.5, 1.5, 2.5}, .lengths={4, 3, 2, 1}, .max_k=4, .form=offset}", result["settings"]["policy"]
         )
-        self.assertEqual([4, 3, 2, 1], [each["length"] for each in made["bins"]])
-        self.assertGreater(sum(each["rounds"] for each in made["bins"]), 0)
+        self.assertEqual([4, 3, 2, 1], [each["length"] for each in result["bins"]])
+        self.assertGreater(sum(each["rounds"] for each in result["bins"]), 0)
         own = self.generated(*published, "--bins", "1,5.4", "--bin-lengths", "9,2,1")
         self.assertEqual([1, 5.4, None], [each["below_nats"] for each in own["bins"]])
         self.assertLessEqual(len(own["stages"][0]["positions"]), 4)
 
     def test_hysteresis_reports_its_switches(self):
         scheme = ("--prompt", "a", "--draft", DRAFT, "--scheme", "hysteresis", "--max-tokens", 60, "--ignore-eos", "--compare")
-        made = self.generated(*scheme, "--thresholds", "5.2,5.3", "--length", 3)
-        self.assertTrue(made["identical"])
-        self.assertTrue(made["settings"]["policy"].startswith("hysteresis{.by=draft_entropy, .on=5.2, .off=5.3, .long_length=3,"))
-        switches = made["switches"]
-        self.assertEqual(made["rounds"], switches["long_rounds"] + switches["short_rounds"])
+        result = self.generated(*scheme, "--thresholds", "5.2,5.3", "--length", 3)
+        self.assertTrue(result["identical"])
+        self.assertTrue(result["settings"]["policy"].startswith("hysteresis{.by=draft_entropy, .on=5.2, .off=5.3, .long_length=3,"))
+        switches = result["switches"]
+        self.assertEqual(result["rounds"], switches["long_rounds"] + switches["short_rounds"])
         self.assertIn(switches["to_long"] - switches["to_short"], (0, 1))
         self.assertIn("on=1.5, .off=2.5, .long_length=4", self.generated(*scheme)["settings"]["policy"])
         one = self.generated(*scheme, "--thresholds", "100")
@@ -175,15 +175,15 @@ class Object(ProgramTest):
 
     def test_bins_that_learn_begin_where_they_are_told(self):
         eaad = ("--prompt", "a", "--draft", DRAFT, "--scheme", "eaad", "--max-tokens", 60, "--ignore-eos", "--compare")
-        made = self.generated(*eaad, "--learn-bins", "--bins", "1,3,5.4", "--bin-lengths", "5,4,3,2")
-        self.assertTrue(made["identical"])
-        self.assertTrue(made["settings"]["policy"].startswith("learned_bins{"))
-        self.assertEqual([5, 4, 3, 2], [each["length"] for each in made["bins"]])
-        edges = [each["below_nats"] for each in made["bins"][:-1]]
+        result = self.generated(*eaad, "--learn-bins", "--bins", "1,3,5.4", "--bin-lengths", "5,4,3,2")
+        self.assertTrue(result["identical"])
+        self.assertTrue(result["settings"]["policy"].startswith("learned_bins{"))
+        self.assertEqual([5, 4, 3, 2], [each["length"] for each in result["bins"]])
+        edges = [each["below_nats"] for each in result["bins"][:-1]]
         self.assertEqual(sorted(edges), edges)
         self.assertNotEqual([1, 3, 5.4], edges)
         for begun, edge in zip((1, 3, 5.4), edges):
-            self.assertLessEqual(abs(edge - begun), 0.02 * made["rounds"] + 1e-9)
+            self.assertLessEqual(abs(edge - begun), 0.02 * result["rounds"] + 1e-9)
 
 
 class SameText(ProgramTest):
@@ -225,9 +225,9 @@ class SameText(ProgramTest):
         self.assertEqual(one, self.ids("--prompt", "a", "--threads", 2, "--temperature", 1, "--seed", 2**64 - 1))
 
     def test_the_model_drafting_for_itself_is_always_right(self):
-        made = self.generated("--prompt", "a", "--draft", TARGET, "--scheme", "sd", "--length", 3, "--max-tokens", 40)
-        self.assertEqual(1, made["acceptance"])
-        self.assertEqual(4, made["accepted_length"])
+        result = self.generated("--prompt", "a", "--draft", TARGET, "--scheme", "sd", "--length", 3, "--max-tokens", 40)
+        self.assertEqual(1, result["acceptance"])
+        self.assertEqual(4, result["accepted_length"])
 
 
 class Reference(ProgramTest):
@@ -258,12 +258,12 @@ class Members(ProgramTest):
             drawn = ["--prompt", PROMPTS[1], "--max-tokens", 60, "--ignore-eos", "--temperature", temperature]
             plain = self.generated(*drawn, "--scheme", "plain")["ids"]
             for scheme, kind in self.SCHEMES.items():
-                made = self.generated(*drawn, "--scheme", scheme, family=self.family)
-                self.assertEqual(plain, made["ids"], scheme)
-                self.assertEqual([self.member(kind)], made["settings"]["drafters"])
-                made = self.generated(*drawn, "--scheme", scheme, "--length", 3, family=self.family)
-                self.assertEqual(plain, made["ids"], scheme)
-                self.assertGreater(made["stages"][0]["drafted"], 0)
+                result = self.generated(*drawn, "--scheme", scheme, family=self.family)
+                self.assertEqual(plain, result["ids"], scheme)
+                self.assertEqual([self.member(kind)], result["settings"]["drafters"])
+                result = self.generated(*drawn, "--scheme", scheme, "--length", 3, family=self.family)
+                self.assertEqual(plain, result["ids"], scheme)
+                self.assertGreater(result["stages"][0]["drafted"], 0)
 
     def test_heads_choose_the_scheme(self):
         for kind in ("eagle", "medusa", "hydra"):
@@ -275,39 +275,39 @@ class Members(ProgramTest):
         for kind in ("exit", "qualifier"):
             for option in ("--draft", "--heads"):
                 drawn = ["--prompt", PROMPTS[1], "--max-tokens", 30, "--ignore-eos", "--temperature", 0.8]
-                made = self.generated(*drawn, option, self.member(kind), "--scheme", "sd", "--length", 3)
-                self.assertEqual(self.generated(*drawn, "--scheme", "plain")["ids"], made["ids"])
-                self.assertEqual([self.member(kind)], made["settings"]["drafters"])
-                self.assertGreater(made["stages"][0]["drafted"], 0)
+                result = self.generated(*drawn, option, self.member(kind), "--scheme", "sd", "--length", 3)
+                self.assertEqual(self.generated(*drawn, "--scheme", "plain")["ids"], result["ids"])
+                self.assertEqual([self.member(kind)], result["settings"]["drafters"])
+                self.assertGreater(result["stages"][0]["drafted"], 0)
         two = ("--heads", self.member("exit"), "--heads", self.member("draft"))
         self.refuses(["exit.gguf", "'draft'", "draft.gguf"], "generate", "--model", TARGET, "--prompt", "a", *two)
 
     def test_the_models_first_layers_draft(self):
         drawn = ("--prompt", PROMPTS[1], "--max-tokens", 40, "--ignore-eos", "--scheme", "kangaroo", "--compare")
         for accept in ("exact", "coupled", "rejection_sampling", "block"):
-            made = self.generated(*drawn, "--untrained", "--accept", accept, "--thresholds", 0)
-            self.assertTrue(made["identical"], accept)
-            self.assertEqual(("kangaroo", [], 1), (made["scheme"], made["settings"]["drafters"], made["settings"]["exit_layer"]))
-            self.assertGreater(made["stages"][0]["drafted"], 4 * made["rounds"])  # of 6, but where there is less room
-        made = self.generated(*drawn, "--heads", self.member("exit"), "--exit-layer", 1, "--length", 2, "--thresholds", 0)
-        self.assertEqual((True, [self.member("exit")]), (made["identical"], made["settings"]["drafters"]))
-        self.assertLessEqual(made["stages"][0]["drafted"], 2 * made["rounds"])
-        made = self.generated(*drawn, "--untrained", "--thresholds", 1)  # never sure: one token at a time
-        self.assertLessEqual(made["stages"][0]["drafted"], made["rounds"])
-        self.assertTrue(made["identical"])
+            result = self.generated(*drawn, "--untrained", "--accept", accept, "--thresholds", 0)
+            self.assertTrue(result["identical"], accept)
+            self.assertEqual(("kangaroo", [], 1), (result["scheme"], result["settings"]["drafters"], result["settings"]["exit_layer"]))
+            self.assertGreater(result["stages"][0]["drafted"], 4 * result["rounds"])  # of 6, but where there is less room
+        result = self.generated(*drawn, "--heads", self.member("exit"), "--exit-layer", 1, "--length", 2, "--thresholds", 0)
+        self.assertEqual((True, [self.member("exit")]), (result["identical"], result["settings"]["drafters"]))
+        self.assertLessEqual(result["stages"][0]["drafted"], 2 * result["rounds"])
+        result = self.generated(*drawn, "--untrained", "--thresholds", 1)  # never sure: one token at a time
+        self.assertLessEqual(result["stages"][0]["drafted"], result["rounds"])
+        self.assertTrue(result["identical"])
 
     def test_what_learns_a_text_is_compared_on_it_once(self):
-        made = self.generated("--prompt", PROMPTS[1], "--max-tokens", 20, "--ignore-eos", "--scheme", "dvi", "--compare")
-        self.assertEqual((True, 1), (made["identical"], made["compared"]["pairs"]))
+        result = self.generated("--prompt", PROMPTS[1], "--max-tokens", 20, "--ignore-eos", "--scheme", "dvi", "--compare")
+        self.assertEqual((True, 1), (result["identical"], result["compared"]["pairs"]))
 
     def test_auto_takes_the_familys_ngrams(self):
         found = family("with_ngrams", ["eagle"])
         heads = ngram_file.write(found / "tiny" / "ngram.gguf", [[5, 6, 7]], orders=(2,), target=FINGERPRINT)
         prompt = ("--prompt", "a b")
         plain = self.generated(*prompt, "--scheme", "plain")["ids"]
-        made = self.generated(*prompt, family=found)
+        result = self.generated(*prompt, family=found)
         self.assertEqual(("hybrid", plain, [heads, str(found / "tiny" / "eagle.gguf")]),
-                         (made["scheme"], made["ids"], made["settings"]["drafters"]))  # fmt: skip
+                         (result["scheme"], result["ids"], result["settings"]["drafters"]))  # fmt: skip
         self.assertEqual("lookup", self.generated(*prompt, "--lookup-max", 1, family=found)["scheme"])
         self.assertEqual("lookup", self.generated(*prompt, family=self.family)["scheme"])
 
@@ -319,8 +319,8 @@ class Members(ProgramTest):
             self.assertNotIn("verify_seconds", self.generated("--prompt", "a b", "--scheme", *fixed)["settings"])
 
     def test_what_is_named_goes_before_what_is_found(self):
-        made = self.generated("--prompt", "a b", "--scheme", "sd", "--draft", DRAFT, family=self.family)
-        self.assertEqual([DRAFT], made["settings"]["drafters"])
+        result = self.generated("--prompt", "a b", "--scheme", "sd", "--draft", DRAFT, family=self.family)
+        self.assertEqual([DRAFT], result["settings"]["drafters"])
 
     def test_hybrid_goes_on_with_a_network(self):
         """The table knows nothing of this text, so that all drafts are lookup's and the layer's."""
@@ -330,10 +330,10 @@ class Members(ProgramTest):
             plain = self.generated(*drawn, "--scheme", "plain")["ids"]
             drawn += ["--length", 3]
             alone = self.generated(*drawn, "--heads", heads)
-            made = self.generated(*drawn, "--heads", heads, "--heads", self.member("eagle"))
-            self.assertEqual([("hybrid", plain)] * 2, [(each["scheme"], each["ids"]) for each in (alone, made)])
-            self.assertEqual([heads, self.member("eagle")], made["settings"]["drafters"])
-            self.assertGreater(made["stages"][0]["drafted"], alone["stages"][0]["drafted"])
+            result = self.generated(*drawn, "--heads", heads, "--heads", self.member("eagle"))
+            self.assertEqual([("hybrid", plain)] * 2, [(each["scheme"], each["ids"]) for each in (alone, result)])
+            self.assertEqual([heads, self.member("eagle")], result["settings"]["drafters"])
+            self.assertGreater(result["stages"][0]["drafted"], alone["stages"][0]["drafted"])
 
     def test_trees(self):
         tree, trace = FOLDER / "tree.json", FOLDER / "tree.jsonl"
@@ -342,9 +342,9 @@ class Members(ProgramTest):
             drawn = ["--prompt", PROMPTS[1], "--max-tokens", 60, "--ignore-eos", *more]
             plain = self.generated(*drawn, "--scheme", "plain")["ids"]
             for scheme in ("medusa", "hydra"):
-                made = self.generated(*drawn, "--scheme", scheme, "--tree", tree, "--trace", trace, family=self.family)
+                result = self.generated(*drawn, "--scheme", scheme, "--tree", tree, "--trace", trace, family=self.family)
                 if "rejection_sampling" not in more:
-                    self.assertEqual(plain, made["ids"], scheme)
+                    self.assertEqual(plain, result["ids"], scheme)
                 rounds = [json.loads(line) for line in trace.read_text().splitlines()]
                 self.assertIn([-1, -1, 0, 0, 1, 2], [each.get("parents") for each in rounds])
                 for each in rounds:
@@ -362,22 +362,22 @@ class Members(ProgramTest):
         for more in ((), ("--temperature", 0.8)):
             plain = self.generated(*greedy, *more, "--scheme", "plain")["ids"]
             for scheme, members in schemes.items():
-                made = self.generated(*greedy, *more, "--scheme", scheme, *members, "--tree", tree, "--trace", trace, family=self.family)
-                self.assertEqual(plain, made["ids"], scheme)
+                result = self.generated(*greedy, *more, "--scheme", scheme, *members, "--tree", tree, "--trace", trace, family=self.family)
+                self.assertEqual(plain, result["ids"], scheme)
                 rounds = [json.loads(line) for line in trace.read_text().splitlines()]
                 self.assertTrue(any(each.get("parents", []).count(-1) > 1 for each in rounds), scheme)
         for scheme, members in schemes.items():
-            made = self.generated(*greedy, "--scheme", scheme, *members, "--tree", "auto", "--trace", trace, family=self.family)
-            self.assertEqual(self.generated(*greedy, "--scheme", "plain")["ids"], made["ids"], scheme)
+            result = self.generated(*greedy, "--scheme", scheme, *members, "--tree", "auto", "--trace", trace, family=self.family)
+            self.assertEqual(self.generated(*greedy, "--scheme", "plain")["ids"], result["ids"], scheme)
             weighed = scheme in ("eagle", "sd")
-            self.assertIn("cost_aware<grown_tree>" if weighed else "cost_aware<tree>", json.dumps(made["settings"]), scheme)
+            self.assertIn("cost_aware<grown_tree>" if weighed else "cost_aware<tree>", json.dumps(result["settings"]), scheme)
         promises = {"rejection_sampling": "same distribution", "traversal": "same distribution", "typical": "min(0.09, 0.3"}
         for accept, promise in [*promises.items(), ("multipath_block", "same distribution")]:
             for scheme in ["sd"] if accept == "multipath_block" else schemes:
                 using = (*greedy, "--scheme", scheme, *schemes[scheme], "--tree", tree, "--accept", accept)
-                made = self.generated(*using, "--temperature", 0.8, family=self.family)
-                self.assertIn(promise, made["guarantee"], scheme)
-                self.assertEqual(60, len(made["ids"]))
+                result = self.generated(*using, "--temperature", 0.8, family=self.family)
+                self.assertIn(promise, result["guarantee"], scheme)
+                self.assertEqual(60, len(result["ids"]))
                 greedy_text = self.generated(*greedy, "--scheme", "plain")["ids"]
                 self.assertEqual(greedy_text, self.generated(*using, family=self.family)["ids"], f"{scheme} {accept} at temperature 0")
 
@@ -388,10 +388,10 @@ class Members(ProgramTest):
         using += ["--accept", "typical"]
 
         def accepted(epsilon, delta):
-            made = self.generated(*using, "--epsilon", epsilon, "--delta", delta, family=self.family)
-            self.assertIn(f"min({epsilon}, {delta} exp(-entropy_nats))", made["guarantee"])
-            self.assertEqual((epsilon, delta), (made["settings"]["epsilon"], made["settings"]["delta"]))
-            return made["acceptance"]
+            result = self.generated(*using, "--epsilon", epsilon, "--delta", delta, family=self.family)
+            self.assertIn(f"min({epsilon}, {delta} exp(-entropy_nats))", result["guarantee"])
+            self.assertEqual((epsilon, delta), (result["settings"]["epsilon"], result["settings"]["delta"]))
+            return result["acceptance"]
 
         self.assertGreater(accepted(0, 0), 0.4)  # a path of two among three nodes, every round
         self.assertLess(accepted(1, 1), accepted(0, 0))
@@ -408,19 +408,19 @@ class Members(ProgramTest):
         for using in (("sd", "--draft", DRAFT), ("eagle",), ("merged",), ("merged", "--draft", DRAFT)):
             using = (*greedy, "--scheme", *using, "--tree", limits, "--trace", trace)
             self.assertEqual(drawn, self.generated(*using, "--temperature", 0.8, family=self.family)["ids"], using)
-            made = self.generated(*using, family=self.family)
-            self.assertEqual((text, limits), (made["ids"], made["settings"]["trees"]), using)
-            self.assertIn("fixed_length{.tokens=3}", made["settings"]["policy"])
+            result = self.generated(*using, family=self.family)
+            self.assertEqual((text, limits), (result["ids"], result["settings"]["trees"]), using)
+            self.assertIn("fixed_length{.tokens=3}", result["settings"]["policy"])
             rounds = [json.loads(line) for line in trace.read_text().splitlines()]
             shapes = {tuple(each.get("parents", [])) for each in rounds}
             self.assertGreater(len(shapes), 2, using)  # not the same every round
             self.assertEqual(5, max(map(len, shapes)))
             self.assertLessEqual(max(self.depth(shape) for shape in shapes), 3)
             for accept, promise in (("rejection_sampling", "same distribution"), ("traversal", "same distribution"), ("typical", "min(0.09")):
-                made = self.generated(*using, "--accept", accept, "--temperature", 0.8, family=self.family)
-                self.assertIn(promise, made["guarantee"], using)
-        made = self.generated(*greedy, "--scheme", "eagle", "--tree", "dynamic", family=self.family)
-        self.assertEqual((text, "dynamic,depth=5,width=4,nodes=12"), (made["ids"], made["settings"]["trees"]))
+                result = self.generated(*using, "--accept", accept, "--temperature", 0.8, family=self.family)
+                self.assertIn(promise, result["guarantee"], using)
+        result = self.generated(*greedy, "--scheme", "eagle", "--tree", "dynamic", family=self.family)
+        self.assertEqual((text, "dynamic,depth=5,width=4,nodes=12"), (result["ids"], result["settings"]["trees"]))
         # What is left of the values, one child and one depth, is a chain.
         using = (*greedy, "--scheme", "eagle", "--trace", trace)
         self.generated(*using, "--tree", "dynamic,width=1,depth=3", family=self.family)
@@ -453,30 +453,30 @@ class Members(ProgramTest):
             self.assertEqual(7, len(both))
             self.assertLessEqual(set(both[len(lookup) :]), set(alone))
             for more in ((), ("--tree", tree)):
-                made = self.generated(*prompt, "--scheme", "merged", *member, *more, family=self.family)
-                self.assertEqual(("merged", text), (made["scheme"], made["ids"]))
-                self.assertIn("tree_static{7 nodes" if more else "cost_aware<tree>", made["settings"]["policy"])
-                self.assertEqual([scheme if scheme != "sd" else "draft"], [pathlib.Path(each).stem for each in made["settings"]["drafters"]])
+                result = self.generated(*prompt, "--scheme", "merged", *member, *more, family=self.family)
+                self.assertEqual(("merged", text), (result["scheme"], result["ids"]))
+                self.assertIn("tree_static{7 nodes" if more else "cost_aware<tree>", result["settings"]["policy"])
+                self.assertEqual([scheme if scheme != "sd" else "draft"], [pathlib.Path(each).stem for each in result["settings"]["drafters"]])
         drawn = (*prompt, "--temperature", 0.8, "--seed", 3)
         text = self.generated(*drawn, "--scheme", "plain")["ids"]
         for member in ((), ("--draft", DRAFT)):
-            made = self.generated(*drawn, "--scheme", "merged", *member, family=self.family)
-            self.assertEqual((text, "coupled"), (made["ids"], made["settings"]["accept"]))
-            made = self.generated(*drawn, "--scheme", "merged", *member, "--tree", tree, "--accept", "rejection_sampling", family=self.family)
-            self.assertIn("same distribution", made["guarantee"])
+            result = self.generated(*drawn, "--scheme", "merged", *member, family=self.family)
+            self.assertEqual((text, "coupled"), (result["ids"], result["settings"]["accept"]))
+            result = self.generated(*drawn, "--scheme", "merged", *member, "--tree", tree, "--accept", "rejection_sampling", family=self.family)
+            self.assertIn("same distribution", result["guarantee"])
 
     def test_a_chain_as_a_tree_is_the_chain(self):
         tree = FOLDER / "chain.json"
         tree.write_text("[[0], [0, 0], [0, 0, 0]]")
         drawn = ["--prompt", PROMPTS[0], "--max-tokens", 60, "--ignore-eos", "--scheme", "hydra"]
         chain = self.generated(*drawn, "--length", 3, family=self.family)
-        made = self.generated(*drawn, "--tree", tree, family=self.family)
-        self.assertEqual((chain["ids"], chain["stages"]), (made["ids"], made["stages"]))
+        result = self.generated(*drawn, "--tree", tree, family=self.family)
+        self.assertEqual((chain["ids"], chain["stages"]), (result["ids"], result["stages"]))
 
     def test_length(self):
         for scheme, most in (("eagle", 6), ("hydra", 3)):  # three heads
-            made = self.generated("--prompt", "a b", "--scheme", scheme, "--length", 6, family=self.family)
-            self.assertEqual(most, len(made["stages"][0]["positions"]))
+            result = self.generated("--prompt", "a b", "--scheme", scheme, "--length", 6, family=self.family)
+            self.assertEqual(most, len(result["stages"][0]["positions"]))
 
     def test_heads_that_are_not_used_are_refused_unless_auto_chose_the_scheme(self):
         asked = ("generate", "--model", TARGET, "--heads", self.member("eagle"), "--prompt", "a")
@@ -488,26 +488,26 @@ class Members(ProgramTest):
 class Switching(ProgramTest):
     """EAD: the draft and the model take turns."""
 
-    def made(self, *more):
+    def decoded(self, *more):
         return self.generated("--prompt", PROMPTS[1], "--max-tokens", 40, "--ignore-eos", *more)
 
     def test_thresholds_that_are_never_reached_leave_the_draft_alone(self):
         for drawn in ((), ("--temperature", 0.8, "--seed", 3)):
             alone = self.generated("--prompt", PROMPTS[1], "--max-tokens", 40, "--ignore-eos", "--scheme", "plain", *drawn, model=DRAFT)
-            made = self.made("--scheme", "ead", "--draft", DRAFT, "--thresholds", 99, *drawn)
-            self.assertEqual(alone["ids"], made["ids"])
-            self.assertEqual([40, 0], [model["written"] for model in made["models"]])
-            self.assertEqual("none", made["guarantee"].split()[0].strip(":,"))
+            result = self.decoded("--scheme", "ead", "--draft", DRAFT, "--thresholds", 99, *drawn)
+            self.assertEqual(alone["ids"], result["ids"])
+            self.assertEqual([40, 0], [model["written"] for model in result["models"]])
+            self.assertEqual("none", result["guarantee"].split()[0].strip(":,"))
 
     def test_shares_and_the_parameter_ratio_are_told(self):
         for drawn in ((), ("--temperature", 0.7, "--seed", 5)):
-            made = self.made("--scheme", "ead", "--draft", DRAFT, "--thresholds", 0, "--dwell", 10, *drawn)
-            self.assertEqual([0.25, 0.75], [model["share"] for model in made["models"]])
+            result = self.decoded("--scheme", "ead", "--draft", DRAFT, "--thresholds", 0, "--dwell", 10, *drawn)
+            self.assertEqual([0.25, 0.75], [model["share"] for model in result["models"]])
             block, others = 32 + 32 * 32 + 2 * 32 * 16 + 32 * 32 + 32 + 3 * 32 * 64, 32 * tiny_model.VOCABULARY + 32
-            self.assertEqual([block + others, 2 * block + others], [model["parameters"] for model in made["models"]])
+            self.assertEqual([block + others, 2 * block + others], [model["parameters"] for model in result["models"]])
             ratio = (0.25 * (block + others) + 0.75 * (2 * block + others)) / (2 * block + others)
-            self.assertAlmostEqual(ratio, made["parameter_ratio"], places=12)
-            self.assertTrue(all(model["seconds"] > 0 for model in made["models"]))
+            self.assertAlmostEqual(ratio, result["parameter_ratio"], places=12)
+            self.assertTrue(all(model["seconds"] > 0 for model in result["models"]))
         self.assertNotIn("parameter_ratio", self.generated("--prompt", "a", "--scheme", "sd", "--draft", DRAFT))
 
     def test_the_table_tells_them_too(self):
@@ -520,14 +520,14 @@ class Switching(ProgramTest):
         self.assertNotRegex(table, r"-[0-9.]+ s")
 
     def test_the_model_writes_after_the_dwell_and_drafts_change_nothing(self):
-        made = self.made("--scheme", "ead", "--draft", DRAFT, "--thresholds", 0, "--dwell", 7)
-        self.assertEqual([7, 33], [model["written"] for model in made["models"]])
-        self.assertEqual(len(made["prompt_ids"]) + 6, made["models"][1]["caught_up"])
-        drafted = self.made("--scheme", "ead", "--draft", DRAFT, "--thresholds", 0, "--dwell", 7, "--length", 3)
-        self.assertEqual(made["ids"], drafted["ids"])
+        result = self.decoded("--scheme", "ead", "--draft", DRAFT, "--thresholds", 0, "--dwell", 7)
+        self.assertEqual([7, 33], [model["written"] for model in result["models"]])
+        self.assertEqual(len(result["prompt_ids"]) + 6, result["models"][1]["caught_up"])
+        drafted = self.decoded("--scheme", "ead", "--draft", DRAFT, "--thresholds", 0, "--dwell", 7, "--length", 3)
+        self.assertEqual(result["ids"], drafted["ids"])
         self.assertGreater(drafted["models"][0]["drafted"], 0)
-        self.assertIn("window=5", made["settings"]["policy"])
-        for part, seconds in made["seconds"].items():
+        self.assertIn("window=5", result["settings"]["policy"])
+        for part, seconds in result["seconds"].items():
             self.assertGreaterEqual(seconds, 0, part)
 
 
@@ -536,7 +536,7 @@ class Fuzzy(ProgramTest):
 
     QUALIFIER = tiny_model.write(FOLDER / "qualifier.gguf", seed=3, layers=1)
 
-    def made(self, scheme, *more, drafts=(DRAFT, QUALIFIER)):
+    def decoded(self, scheme, *more, drafts=(DRAFT, QUALIFIER)):
         models = [part for path in drafts[: 1 if scheme == "fsd" else 2] for part in ("--draft", path)]
         exact = "--temperature" not in more and "fuzzy_greedy" not in more
         note = {"noting": "temperature 0"} if exact else {}
@@ -545,19 +545,19 @@ class Fuzzy(ProgramTest):
     def test_greedy_text_is_the_models(self):
         plain = self.generated("--prompt", PROMPTS[1], "--max-tokens", 40, "--ignore-eos", "--scheme", "plain")["ids"]
         for scheme in ("fsd", "psd_a", "psd_f", "psd_f_as_published"):
-            made = self.made(scheme)
-            self.assertEqual(plain, made["ids"], scheme)
+            result = self.decoded(scheme)
+            self.assertEqual(plain, result["ids"], scheme)
             bound = "bounded divergence per token: total_variation of at most 0.5"
-            self.assertEqual("none" if scheme.endswith("published") else bound, made["guarantee"])
-            self.assertTrue(all(stage["drafted"] > 0 for stage in made["stages"]), made["stages"])
-            self.assertEqual(["target"] if scheme == "fsd" else ["qualifier", "target"], [stage["name"] for stage in made["stages"]])
+            self.assertEqual("none" if scheme.endswith("published") else bound, result["guarantee"])
+            self.assertTrue(all(stage["drafted"] > 0 for stage in result["stages"]), result["stages"])
+            self.assertEqual(["target"] if scheme == "fsd" else ["qualifier", "target"], [stage["name"] for stage in result["stages"]])
 
     def test_with_every_divergence_allowed_all_that_is_drafted_stands(self):
         drawn = ("--temperature", 0.8)
-        self.assertEqual(1.0, self.made("fsd", "--thresholds", "inf", *drawn)["acceptance"])
-        made = self.made("psd_f", "--thresholds", "inf,inf", "--lengths", "2,6", *drawn)
-        self.assertEqual([1.0, 1.0], [stage["acceptance"] for stage in made["stages"]])
-        self.assertLess(self.made("psd_f", "--thresholds", "0,0", *drawn)["acceptance"], 1)
+        self.assertEqual(1.0, self.decoded("fsd", "--thresholds", "inf", *drawn)["acceptance"])
+        result = self.decoded("psd_f", "--thresholds", "inf,inf", "--lengths", "2,6", *drawn)
+        self.assertEqual([1.0, 1.0], [stage["acceptance"] for stage in result["stages"]])
+        self.assertLess(self.decoded("psd_f", "--thresholds", "0,0", *drawn)["acceptance"], 1)
 
     def test_temperature_zero_is_noted_and_has_a_rule_of_its_own(self):
         prompt = ("generate", "--model", TARGET, "--prompt", PROMPTS[1], "--max-tokens", 4, "--scheme", "fsd", "--draft", DRAFT)
@@ -568,25 +568,25 @@ class Fuzzy(ProgramTest):
         rule = ("--accept", "fuzzy_greedy", "--thresholds")
         for scheme in ("fsd", "psd_a", "psd_f", "psd_f_as_published"):
             both = scheme.startswith("psd_f")
-            self.assertEqual(plain, self.made(scheme, *rule, "0,0" if both else "0")["ids"], scheme)
-            made = self.made(scheme, *rule, "inf,inf" if both else "inf", "--divergence-temperature", 2)
-            self.assertNotEqual(plain, made["ids"], scheme)
-            self.assertTrue(all(stage["drafted"] > 0 for stage in made["stages"]), made["stages"])
-            self.assertEqual(("fuzzy_greedy", 2), (made["settings"]["accept"], made["settings"]["divergence_temperature"]))
-        made = self.made("psd_f", *rule, "0.2,0.3")
-        self.assertEqual("most probable in a row of bounded divergence: total_variation of at most 0.3", made["guarantee"])
+            self.assertEqual(plain, self.decoded(scheme, *rule, "0,0" if both else "0")["ids"], scheme)
+            result = self.decoded(scheme, *rule, "inf,inf" if both else "inf", "--divergence-temperature", 2)
+            self.assertNotEqual(plain, result["ids"], scheme)
+            self.assertTrue(all(stage["drafted"] > 0 for stage in result["stages"]), result["stages"])
+            self.assertEqual(("fuzzy_greedy", 2), (result["settings"]["accept"], result["settings"]["divergence_temperature"]))
+        result = self.decoded("psd_f", *rule, "0.2,0.3")
+        self.assertEqual("most probable in a row of bounded divergence: total_variation of at most 0.3", result["guarantee"])
 
     def test_as_published_the_qualifiers_rows_are_compared(self):
         drawn = ("--temperature", 0.8, "--lengths", "2,6", "--thresholds", "inf,0.3")
-        made = self.made("psd_f_as_published", *drawn)
-        self.assertEqual(("none", "fuzzy"), (made["guarantee"], made["settings"]["accept"]))
-        self.assertEqual(1.0, made["stages"][0]["acceptance"])
-        self.assertNotEqual(made["ids"], self.made("psd_f", *drawn)["ids"])
+        result = self.decoded("psd_f_as_published", *drawn)
+        self.assertEqual(("none", "fuzzy"), (result["guarantee"], result["settings"]["accept"]))
+        self.assertEqual(1.0, result["stages"][0]["acceptance"])
+        self.assertNotEqual(result["ids"], self.decoded("psd_f", *drawn)["ids"])
 
     def test_a_family_has_both(self):
         found = family("pyramid", ["draft", "qualifier"])
-        made = self.generated("--prompt", "a b", "--scheme", "psd_a", family=found, noting="fuzzy_greedy")
-        self.assertEqual([str(found / "tiny" / f"{name}.gguf") for name in ("draft", "qualifier")], made["settings"]["drafters"])
+        result = self.generated("--prompt", "a b", "--scheme", "psd_a", family=found, noting="fuzzy_greedy")
+        self.assertEqual([str(found / "tiny" / f"{name}.gguf") for name in ("draft", "qualifier")], result["settings"]["drafters"])
 
 
 class Choices(ProgramTest):
@@ -602,12 +602,12 @@ class Choices(ProgramTest):
         heads = ngram_file.write(FOLDER / "own.gguf", [text], orders=(2, 3, 4))
         for more in ((), ("--length", 4), ("--temperature", 0.8, "--seed", 3)):
             expected = self.generated(*prompt, "--scheme", "plain", *(() if "--length" in more else more))["ids"]
-            made = self.generated(*prompt, "--scheme", "hybrid", "--heads", heads, *more)
-            self.assertEqual(("hybrid", expected), (made["scheme"], made["ids"]))
-        made = self.generated(*prompt, "--scheme", "hybrid", "--heads", heads, "--length", 4)
-        self.assertGreater(made["acceptance"], 0.5)
+            result = self.generated(*prompt, "--scheme", "hybrid", "--heads", heads, *more)
+            self.assertEqual(("hybrid", expected), (result["scheme"], result["ids"]))
+        result = self.generated(*prompt, "--scheme", "hybrid", "--heads", heads, "--length", 4)
+        self.assertGreater(result["acceptance"], 0.5)
         for key, value in (("accept", "exact"), ("policy", "fixed_length{.tokens=4}")):
-            self.assertEqual(value, made["settings"][key])
+            self.assertEqual(value, result["settings"][key])
 
     def test_criterion_follows_the_temperature(self):
         promises = {
@@ -621,8 +621,8 @@ class Choices(ProgramTest):
     def test_length_is_the_most_that_is_drafted(self):
         for scheme, length in itertools.product(("sd", "eaad"), (0, 1, 2)):
             bins = ("--bins", 100, "--bin-lengths", "9,1") if scheme == "eaad" else ()  # the first for every entropy there can be
-            made = self.generated("--prompt", "a", "--draft", DRAFT, "--scheme", scheme, "--length", length, *bins)
-            self.assertEqual(length, len(made["stages"][0]["positions"]))
+            result = self.generated("--prompt", "a", "--draft", DRAFT, "--scheme", scheme, "--length", length, *bins)
+            self.assertEqual(length, len(result["stages"][0]["positions"]))
 
     def test_a_draft_that_is_not_used_is_refused_unless_auto_chose_the_scheme(self):
         asked = ("generate", "--model", TARGET, "--draft", DRAFT, "--prompt", "a")
@@ -660,8 +660,8 @@ class Choices(ProgramTest):
 
     def test_short_options(self):
         known = self.generated("--prompt", "a", "--max-tokens", 7)
-        made = self.object("generate", "-m", TARGET, "-p", "a", "-n", 7)
-        self.assertEqual((7, known["ids"]), (len(made["ids"]), made["ids"]))
+        result = self.object("generate", "-m", TARGET, "-p", "a", "-n", 7)
+        self.assertEqual((7, known["ids"]), (len(result["ids"]), result["ids"]))
 
     def test_a_model_for_conversations_without_chat_is_noted_once(self):
         for name, is_noted in (("tiny-Instruct.Q4", True), ("Tiny_Chat-2", True), ("tiny-2b-it", True), ("italic-chatter", False)):
@@ -677,9 +677,9 @@ class Choices(ProgramTest):
 
     def test_chat_wraps_the_prompt(self):
         wrapped = "<|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n"
-        made = self.generated("--chat", "--system", "Be brief.", "--prompt", "Hi")
-        self.assertEqual(self.generated("--prompt", wrapped)["prompt_ids"], made["prompt_ids"])
-        self.assertEqual(1, made["prompt_ids"][0])
+        result = self.generated("--chat", "--system", "Be brief.", "--prompt", "Hi")
+        self.assertEqual(self.generated("--prompt", wrapped)["prompt_ids"], result["prompt_ids"])
+        self.assertEqual(1, result["prompt_ids"][0])
 
     def test_weights(self):
         keep, f32, bf16 = (self.generated("--prompt", "a", "--weights", w) for w in ("keep", "f32", "bf16"))
@@ -689,34 +689,34 @@ class Choices(ProgramTest):
 
 class Ends(ProgramTest):
     def test_stop_string(self):
-        made = self.generated("--prompt", "the cat")
-        start = made["text"].index("\N{REPLACEMENT CHARACTER}") + 1
-        stop = made["text"][start : start + 3]
+        result = self.generated("--prompt", "the cat")
+        start = result["text"].index("\N{REPLACEMENT CHARACTER}") + 1
+        stop = result["text"][start : start + 3]
         stopped = self.generated("--prompt", "the cat", "--stop", "never said", "--stop", stop)
         self.assertEqual("stop_string", stopped["finish_reason"])
         self.assertEqual(stop, stopped["stop_string"])
-        self.assertEqual(made["text"][: made["text"].index(stop)], stopped["text"])
+        self.assertEqual(result["text"][: result["text"].index(stop)], stopped["text"])
 
     def test_end_token(self):
         biased = ("--prompt", "the cat", "--logit-bias", "2=1000", "--max-tokens", 5)
-        made = self.generated(*biased)
-        self.assertEqual(("stop_token", [2], ""), (made["finish_reason"], made["ids"], made["text"]))
-        made = self.generated(*biased, "--ignore-eos")
-        self.assertEqual(("max_tokens", [2] * 5), (made["finish_reason"], made["ids"]))
+        result = self.generated(*biased)
+        self.assertEqual(("stop_token", [2], ""), (result["finish_reason"], result["ids"], result["text"]))
+        result = self.generated(*biased, "--ignore-eos")
+        self.assertEqual(("max_tokens", [2] * 5), (result["finish_reason"], result["ids"]))
 
     def test_limits(self):
         self.assertEqual([], self.generated("--prompt", "a", "--max-tokens", 0)["ids"])
-        made = self.generated("--prompt-ids", "5,6,7", "--context", 16)
-        self.assertEqual(("context", 13), (made["finish_reason"], len(made["ids"])))
+        result = self.generated("--prompt-ids", "5,6,7", "--context", 16)
+        self.assertEqual(("context", 13), (result["finish_reason"], len(result["ids"])))
 
 
 class WithoutTokenizer(ProgramTest):
     def test_ids_in_ids_out(self):
         path = tiny_model.write(FOLDER / "wordless.gguf", layers=2, words=False)
-        made = self.generated("--prompt-ids", "5,6,7", "--max-tokens", 6, model=path)
-        self.assertEqual("", made["text"])
+        result = self.generated("--prompt-ids", "5,6,7", "--max-tokens", 6, model=path)
+        self.assertEqual("", result["text"])
         done = run("generate", "--model", path, "--prompt-ids", "5,6,7", "--max-tokens", 6)
-        self.assertEqual(made["ids"], [int(word) for word in done.stdout.split()])
+        self.assertEqual(result["ids"], [int(word) for word in done.stdout.split()])
         self.refuses([path, "tokenizer"], "generate", "--model", path, "--prompt", "a")
         self.refuses([path, "tokenizer", "--stop"], "generate", "--model", path, "--prompt-ids", 1, "--stop", "x")
 
@@ -724,11 +724,11 @@ class WithoutTokenizer(ProgramTest):
 class Trace(ProgramTest):
     def test_one_line_per_round(self):
         path = FOLDER / "trace.jsonl"
-        made = self.generated("--prompt", PROMPTS[1], "--trace", path)
+        result = self.generated("--prompt", PROMPTS[1], "--trace", path)
         rounds = [json.loads(line) for line in path.read_text().splitlines()]
-        self.assertEqual(made["rounds"], len(rounds))
-        self.assertEqual(made["ids"], [token for each in rounds for token in each["committed"]])
-        position = len(made["prompt_ids"])
+        self.assertEqual(result["rounds"], len(rounds))
+        self.assertEqual(result["ids"], [token for each in rounds for token in each["committed"]])
+        position = len(result["prompt_ids"])
         for each in rounds:
             self.assertEqual(position, each["position"])
             self.assertEqual(each["drafted"][: each["accepted"]], each["committed"][: each["accepted"]])

@@ -28,25 +28,25 @@ class Reference(ProgramTest):
             path.write_text(known["prompt"] + "\n", encoding="utf-8")
             arguments = ("--prompt-file", path, "--max-tokens", len(known["greedy_ids"]), "--ignore-eos", "--compare", *ONE_TURN)
             noting = None if "<|im_start|>" in known["prompt"] else "--chat"
-            made = self.generated(*arguments, "--scheme", "lookup", "--weights", "f32", model=MODEL, noting=noting)
-            self.assertEqual(known["prompt_ids"], made["prompt_ids"])
-            self.assertEqual(known["greedy_ids"], made["ids"])
-            self.assertEqual(known["greedy_ids"], made["plain"]["ids"])
-            self.assertTrue(made["identical"])
+            result = self.generated(*arguments, "--scheme", "lookup", "--weights", "f32", model=MODEL, noting=noting)
+            self.assertEqual(known["prompt_ids"], result["prompt_ids"])
+            self.assertEqual(known["greedy_ids"], result["ids"])
+            self.assertEqual(known["greedy_ids"], result["plain"]["ids"])
+            self.assertTrue(result["identical"])
             for weights in ("keep", "bf16", "q8_0", "q4_0"):
-                made = self.generated(*arguments, "--scheme", "lookup", "--weights", weights, model=MODEL, noting=noting)
-                self.assertTrue(made["identical"])
-                self.assertEqual(len(known["greedy_ids"]), len(made["ids"]))
+                result = self.generated(*arguments, "--scheme", "lookup", "--weights", weights, model=MODEL, noting=noting)
+                self.assertTrue(result["identical"])
+                self.assertEqual(len(known["greedy_ids"]), len(result["ids"]))
 
     def test_keys_and_values_in_q8_0_take_less_memory_and_change_no_text_of_a_scheme(self):
-        plain, made = (
+        plain, result = (
             self.generated("--prompt", REFERENCES[0]["prompt"], "--max-tokens", 16, "--ignore-eos", "--compare", *ONE_TURN,
                            "--scheme", "lookup", "--cache", cache, model=MODEL, noting="--chat")
             for cache in ("f32", "q8_0")
         )
-        self.assertTrue(made["identical"])
-        self.assertEqual(["f32", "q8_0"], [each["settings"]["cache"] for each in (plain, made)])
-        self.assertLess(made["memory_bytes"], plain["memory_bytes"])
+        self.assertTrue(result["identical"])
+        self.assertEqual(["f32", "q8_0"], [each["settings"]["cache"] for each in (plain, result)])
+        self.assertLess(result["memory_bytes"], plain["memory_bytes"])
 
     def test_last_row(self):
         for known in REFERENCES:
@@ -56,7 +56,7 @@ class Reference(ProgramTest):
             expected = (DATA / (known["name"] + ".logits.f32")).read_bytes()
             self.assertEqual(len(expected), path.stat().st_size)
             pairs = zip(struct.iter_unpack("<f", path.read_bytes()), struct.iter_unpack("<f", expected))
-            self.assertLess(max(abs(made - right) for (made,), (right,) in pairs), 1e-3)
+            self.assertLess(max(abs(ours - right) for (ours,), (right,) in pairs), 1e-3)
 
 
 class Text(ProgramTest):
@@ -64,22 +64,22 @@ class Text(ProgramTest):
         """The template's own system message comes with it; the answer ends with the end token, which is no text."""
         question = "What is photosynthesis, and why is it important for life on Earth? Explain in a few paragraphs."
         known = next(each for each in REFERENCES if question in each["prompt"])
-        made = self.generated("--chat", "--prompt", question, "--max-tokens", 1, model=MODEL)
-        self.assertEqual(known["prompt_ids"], made["prompt_ids"])
-        made = self.generated("--chat", "--prompt", "Say hello.", "--max-tokens", 100, model=MODEL)
-        self.assertEqual("stop_token", made["finish_reason"])
-        self.assertNotIn("<|", made["text"])
+        result = self.generated("--chat", "--prompt", question, "--max-tokens", 1, model=MODEL)
+        self.assertEqual(known["prompt_ids"], result["prompt_ids"])
+        result = self.generated("--chat", "--prompt", "Say hello.", "--max-tokens", 100, model=MODEL)
+        self.assertEqual("stop_token", result["finish_reason"])
+        self.assertNotIn("<|", result["text"])
 
     def test_turns_by_entropy_with_the_family_that_ships(self):
         """Sampled; the draft is found by the model's fingerprint."""
         family = pathlib.Path(__file__).parents[2] / "examples" / "family"
         asked = ("--prompt", "The sky is", "--max-tokens", 40, "--ignore-eos", "--temperature", 0.7, "--scheme", "ead")
-        made = self.generated(*asked, model=MODEL, family=family, noting="--chat")
-        self.assertEqual([str(family / "smollm2-135m" / "draft.gguf")], made["settings"]["drafters"])
-        self.assertEqual(40, sum(model["written"] for model in made["models"]))
-        self.assertLessEqual(10, made["models"][0]["written"])  # it begins, and stays for the dwell
-        self.assertLess(0.2, made["parameter_ratio"])
-        self.assertTrue(all(seconds >= 0 for seconds in made["seconds"].values()), made["seconds"])
+        result = self.generated(*asked, model=MODEL, family=family, noting="--chat")
+        self.assertEqual([str(family / "smollm2-135m" / "draft.gguf")], result["settings"]["drafters"])
+        self.assertEqual(40, sum(model["written"] for model in result["models"]))
+        self.assertLessEqual(10, result["models"][0]["written"])  # it begins, and stays for the dwell
+        self.assertLess(0.2, result["parameter_ratio"])
+        self.assertTrue(all(seconds >= 0 for seconds in result["seconds"].values()), result["seconds"])
 
     def test_a_draft_is_held_in_four_bits_where_no_text_depends_on_it(self):
         family = pathlib.Path(__file__).parents[2] / "examples" / "family"
@@ -92,9 +92,9 @@ class Text(ProgramTest):
         family = pathlib.Path(__file__).parents[2] / "examples" / "family"
         asked = ("--prompt", "The sky is", "--max-tokens", 60, "--ignore-eos", "--scheme", "kangaroo", "--compare", *ONE_TURN)
         for layer in (6, 15, 24):
-            made = self.generated(*asked, "--exit-layer", layer, model=MODEL, family=family, noting="--chat")
-            self.assertEqual((True, layer), (made["identical"], made["settings"]["exit_layer"]))
-            self.assertGreater(made["stages"][0]["accepted"], 5)
+            result = self.generated(*asked, "--exit-layer", layer, model=MODEL, family=family, noting="--chat")
+            self.assertEqual((True, layer), (result["identical"], result["settings"]["exit_layer"]))
+            self.assertGreater(result["stages"][0]["accepted"], 5)
         self.assertEqual(24, self.generated(*asked, model=MODEL, family=family, noting="--chat")["settings"]["exit_layer"])
 
     def test_trees_that_rows_suggest_and_of_two_drafters(self):
@@ -102,19 +102,19 @@ class Text(ProgramTest):
         asked = ("--prompt", "1, 2, 3, 4, 5, 1, 2, 3, 4, 5, 1,", "--max-tokens", 24, "--ignore-eos", "--compare", *ONE_TURN)
         hydra = ("--heads", family / "smollm2-135m" / "hydra.gguf")
         for using in (("eagle", "--tree", "dynamic"), ("merged", "--tree", "dynamic"), ("merged", *hydra)):
-            made = self.generated(*asked, "--scheme", *using, model=MODEL, family=family, noting="--chat")
-            self.assertTrue(made["identical"], using)
-            self.assertGreater(made["stages"][0]["accepted"], 0, using)
+            result = self.generated(*asked, "--scheme", *using, model=MODEL, family=family, noting="--chat")
+            self.assertTrue(result["identical"], using)
+            self.assertGreater(result["stages"][0]["accepted"], 0, using)
         drawn = ("--temperature", 0.8, "--seed", 2)
-        made = self.generated(*asked, *drawn, "--scheme", "eagle", "--tree", "dynamic", model=MODEL, family=family, noting="--chat")
-        self.assertEqual((True, "same text as plain sampling with the same seed"), (made["identical"], made["guarantee"]))
+        result = self.generated(*asked, *drawn, "--scheme", "eagle", "--tree", "dynamic", model=MODEL, family=family, noting="--chat")
+        self.assertEqual((True, "same text as plain sampling with the same seed"), (result["identical"], result["guarantee"]))
 
     def test_sampling_keeps_the_text_of_its_seed(self):
         for seed, temperature in ((1, 0.5), (2, 1.0)):
             drawn = ("--seed", seed, "--temperature", temperature, "--top-p", 0.95, "--max-tokens", 48, "--compare", *ONE_TURN)
-            made = self.generated("--prompt", "1, 2, 3, 4, 5, 1, 2, 3, 4, 5, 1,", *drawn, model=MODEL, noting="--chat")
-            self.assertEqual("same text as plain sampling with the same seed", made["guarantee"])
-            self.assertTrue(made["identical"])
+            result = self.generated("--prompt", "1, 2, 3, 4, 5, 1, 2, 3, 4, 5, 1,", *drawn, model=MODEL, noting="--chat")
+            self.assertEqual("same text as plain sampling with the same seed", result["guarantee"])
+            self.assertTrue(result["identical"])
 
 
 if __name__ == "__main__":

@@ -225,8 +225,8 @@ class Grow(ProgramTest):
         for prompt in PROMPTS:
             using = ("--prompt", prompt, "--max-tokens", 50, "--ignore-eos", "--heads", HEADS)
             plain = self.generated("--prompt", prompt, "--max-tokens", 50, "--ignore-eos", "--scheme", "plain")
-            made = self.generated(*using, "--scheme", "entmtp", "--bank", self.bank)
-            self.assertEqual(plain["ids"], made["ids"])
+            result = self.generated(*using, "--scheme", "entmtp", "--bank", self.bank)
+            self.assertEqual(plain["ids"], result["ids"])
             static = self.generated(*using, "--scheme", "hydra", "--tree", "auto", "--bank", self.bank)
             self.assertEqual(plain["ids"], static["ids"])
 
@@ -245,13 +245,13 @@ class Grow(ProgramTest):
         """The rounds of a decoding that keeps plain decoding's text; each drafts the tree that the trace says."""
         trace = FOLDER / "switches.jsonl"
         using = ("--prompt", PROMPTS[1], "--max-tokens", 80, "--ignore-eos")
-        made = self.generated(*using, "--heads", heads, "--scheme", "entmtp", "--bank", bank, "--trace", trace, *more)
-        self.assertEqual(self.generated(*using, "--scheme", "plain")["ids"], made["ids"])
+        result = self.generated(*using, "--heads", heads, "--scheme", "entmtp", "--bank", bank, "--trace", trace, *more)
+        self.assertEqual(self.generated(*using, "--scheme", "plain")["ids"], result["ids"])
         rounds = [json.loads(line) for line in trace.read_text().splitlines()]
         trees = [len(each["paths"]) for each in json.loads(bank.read_text())["trees"]]
         for each in rounds[:-4]:
             self.assertEqual(trees[each["tree"]], len(each["drafted"]))
-        return made["settings"]["policy"], [each["tree"] for each in rounds]
+        return result["settings"]["policy"], [each["tree"] for each in rounds]
 
     def test_it_switches_between_two_trees_by_the_path_value(self):
         policy, trees = self.switches(self.two_trees("two.json"))
@@ -313,8 +313,8 @@ class Grow(ProgramTest):
         # Of a family that has both Hydra's are taken, and those that there are of one that has not.
         for kinds, own in ((["hydra", "medusa"], self.two_trees("two.json")), (["medusa"], self.two_trees("medusa_two.json", bank=bank))):
             members = family("+".join(kinds), kinds)
-            made = self.generated(*using[:-2], "--scheme", "entmtp", "--bank", own, family=members)
-            self.assertEqual([str(members / "tiny" / f"{kinds[0]}.gguf")], made["settings"]["drafters"])
+            result = self.generated(*using[:-2], "--scheme", "entmtp", "--bank", own, family=members)
+            self.assertEqual([str(members / "tiny" / f"{kinds[0]}.gguf")], result["settings"]["drafters"])
         self.refuses(["needs heads", "no hydra.gguf, medusa.gguf, eagle.gguf or draft.gguf"], "generate", "--model", TARGET, *using[:-2], "--scheme", "entmtp", "--bank", bank)
 
     def test_auto_drafts_trees_by_a_layer_where_rows_cost_little(self):
@@ -322,12 +322,12 @@ class Grow(ProgramTest):
         using = ("--prompt", PROMPTS[1], "--max-tokens", 60, "--ignore-eos")
         plain = self.generated(*using, "--scheme", "plain")
         eagle = (*using, "--heads", MEMBERS / "tiny" / "eagle.gguf")
-        made = self.generated(*eagle)
-        seconds = made["settings"]["verify_seconds"]
-        self.assertEqual(("eagle", 11), (made["scheme"], len(seconds)))
+        result = self.generated(*eagle)
+        seconds = result["settings"]["verify_seconds"]
+        self.assertEqual(("eagle", 11), (result["scheme"], len(seconds)))
         pays = seconds[7] < 2 * seconds[0]
-        self.assertTrue(made["settings"]["policy"].startswith("cost_aware<grown_tree>{.max_nodes=10" if pays else "cost_aware{"))
-        self.assertEqual(plain["ids"], made["ids"])
+        self.assertTrue(result["settings"]["policy"].startswith("cost_aware<grown_tree>{.max_nodes=10" if pays else "cost_aware{"))
+        self.assertEqual(plain["ids"], result["ids"])
         chains = ((*eagle, "--scheme", "eagle"), (*eagle, "--accept", "block", "--temperature", "1"), (*eagle, "--length", "2"), (*using, "--heads", HEADS))
         for arguments in chains:
             self.assertNotRegex(self.generated(*arguments)["settings"]["policy"], "tree|value")
@@ -338,10 +338,10 @@ class Grow(ProgramTest):
         using = ("--prompt", PROMPTS[1], "--max-tokens", 120, "--ignore-eos", "--temperature", 0.7, "--accept", "coupled")
         plain = self.generated(*using, "--scheme", "plain")
         hybrid = (*using, "--scheme", "hybrid", "--tree", "auto")
-        made = self.generated(*hybrid, "--state", state, family=members)
-        self.assertEqual(plain["ids"], made["ids"])
-        self.assertIn("cost_aware<chain, grown_tree>{.chains=2", made["settings"]["policy"])
-        self.assertGreater(made["stages"][0]["drafted"], 0)
+        result = self.generated(*hybrid, "--state", state, family=members)
+        self.assertEqual(plain["ids"], result["ids"])
+        self.assertIn("cost_aware<chain, grown_tree>{.chains=2", result["settings"]["policy"])
+        self.assertGreater(result["stages"][0]["drafted"], 0)
         self.assertEqual(["chains and trees"], list(json.loads(state.read_text())["policies"]))
         self.assertEqual(plain["ids"], self.generated(*hybrid, "--state", state, family=members)["ids"])
         alone = family("hybrid_alone", [])
@@ -357,8 +357,8 @@ class Grow(ProgramTest):
             self.works(*[heads if each == HEADS else each for each in command(bank)])
             using = ("--prompt", PROMPTS[1], "--max-tokens", 40, "--ignore-eos")
             plain = self.generated(*using, "--scheme", "plain")
-            made = self.generated(*using, "--heads", heads)  # auto takes what is named
-            self.assertEqual((kind, plain["ids"]), (made["scheme"], made["ids"]))
+            result = self.generated(*using, "--heads", heads)  # auto takes what is named
+            self.assertEqual((kind, plain["ids"]), (result["scheme"], result["ids"]))
             self.switches(self.two_trees("published_two.json", bank=bank, threshold=0.5), heads=heads)
         other = {"hydra": "medusa", "medusa": "hydra"}
         for kind in other:

@@ -36,21 +36,21 @@ class Learn(ProgramTest):
         return [json.loads(line) for line in done.stdout.decode().splitlines()]
 
     def test_it_learns_to_draft_what_the_model_says(self):
-        made = self.lines("--passes", 12, "--compare")
-        self.assertEqual(12 * len(TEXTS), len(made))
-        self.assertEqual({True}, {line["identical"] for line in made})
+        reports = self.lines("--passes", 12, "--compare")
+        self.assertEqual(12 * len(TEXTS), len(reports))
+        self.assertEqual({True}, {line["identical"] for line in reports})
         rate = lambda lines: sum(line["accepted"] for line in lines) / sum(line["drafted"] for line in lines)
-        first, last = made[: len(TEXTS)], made[-2 * len(TEXTS) :]
+        first, last = reports[: len(TEXTS)], reports[-2 * len(TEXTS) :]
         self.assertGreater(rate(last), rate(first) + 0.2)
-        self.assertGreater(made[-1]["learning"]["updates"], 50)
-        self.assertEqual(0, made[-1]["learning"]["dropped"])
-        self.assertEqual(sum(line["tokens"] for line in made), made[-1]["served"])
-        self.assertLess(made[-1]["learning"]["lambda"], made[0]["learning"]["lambda"])
+        self.assertGreater(reports[-1]["learning"]["updates"], 50)
+        self.assertEqual(0, reports[-1]["learning"]["dropped"])
+        self.assertEqual(sum(line["tokens"] for line in reports), reports[-1]["served"])
+        self.assertLess(reports[-1]["learning"]["lambda"], reports[0]["learning"]["lambda"])
 
     def test_what_learning_takes_is_in_the_speed(self):
-        made = self.lines("--passes", 3)
+        reports = self.lines("--passes", 3)
         spent = lambda line: line["learning"]["training_seconds"] + line["learning"]["decoding_seconds"]
-        for before, line in zip([None, *made], made):
+        for before, line in zip([None, *reports], reports):
             took = spent(line) - (spent(before) if before else 0)
             self.assertGreaterEqual(line["tokens"] / line["tokens_per_second"], 0.98 * took)
 
@@ -73,12 +73,12 @@ class Learn(ProgramTest):
     def test_heads_and_ngrams_learn_to_draft_what_the_model_says(self):
         rate = lambda lines: sum(line["accepted"] for line in lines) / max(1, sum(line["drafted"] for line in lines))
         for scheme in ("medusa", "hydra", "ngram"):
-            made = self.lines("--scheme", scheme, "--passes", 12, "--compare")
-            self.assertEqual({True}, {line["identical"] for line in made}, scheme)
-            first, last = made[: len(TEXTS)], made[-2 * len(TEXTS) :]
+            reports = self.lines("--scheme", scheme, "--passes", 12, "--compare")
+            self.assertEqual({True}, {line["identical"] for line in reports}, scheme)
+            first, last = reports[: len(TEXTS)], reports[-2 * len(TEXTS) :]
             self.assertGreater(rate(last), rate(first) + 0.15, scheme)
-            self.assertEqual(0, made[-1]["learning"]["dropped"])
-            self.assertEqual(sum(line["tokens"] for line in made), made[-1]["learning"]["tokens"])
+            self.assertEqual(0, reports[-1]["learning"]["dropped"])
+            self.assertEqual(sum(line["tokens"] for line in reports), reports[-1]["learning"]["tokens"])
         sampled = self.lines("--scheme", "hydra", "--temperature", 1, "--seed", 5, "--compare", "--passes", 2)
         self.assertEqual({True}, {line["identical"] for line in sampled})
 
@@ -93,19 +93,19 @@ class Learn(ProgramTest):
             self.assertEqual(whole.read_bytes(), parts.read_bytes())
             self.assertEqual(replays[0].read_bytes(), replays[1].read_bytes())
             draft = ("--prompt", TEXTS[0][1], "--max-tokens", 24, "--length", 3, "--compare")
-            made = self.generated("--scheme", scheme, "--adapter", whole, *draft)
-            self.assertTrue(made["identical"])
-            self.assertGreater(made["acceptance"], 0.3)
-            self.assertEqual([str(whole)], made["settings"]["drafters"])
+            result = self.generated("--scheme", scheme, "--adapter", whole, *draft)
+            self.assertTrue(result["identical"])
+            self.assertGreater(result["acceptance"], 0.3)
+            self.assertEqual([str(whole)], result["settings"]["drafters"])
 
     def test_an_eagle_layers_output_learns_and_generate_drafts_with_it(self):
         layer = family("of_eagle", ["eagle"]) / "tiny" / "eagle.gguf"
         adapter, use = FOLDER / "eagle.adapter", ("--scheme", "eagle", "--heads", layer)
         rate = lambda lines: sum(line["accepted"] for line in lines) / max(1, sum(line["drafted"] for line in lines))
-        made = self.lines(*use, "--output", adapter, "--passes", 12, "--compare")
-        self.assertEqual({True}, {line["identical"] for line in made})
-        self.assertGreater(rate(made[-2 * len(TEXTS) :]), rate(made[: len(TEXTS)]) + 0.15)
-        self.assertEqual(0, made[-1]["learning"]["dropped"])
+        reports = self.lines(*use, "--output", adapter, "--passes", 12, "--compare")
+        self.assertEqual({True}, {line["identical"] for line in reports})
+        self.assertGreater(rate(reports[-2 * len(TEXTS) :]), rate(reports[: len(TEXTS)]) + 0.15)
+        self.assertEqual(0, reports[-1]["learning"]["dropped"])
         draft = ("--prompt", TEXTS[0][1], "--max-tokens", 24, "--length", 3, "--compare", *use)
         untrained, trained = self.generated(*draft), self.generated(*draft, "--adapter", adapter)
         self.assertTrue(trained["identical"])
@@ -169,10 +169,10 @@ class Learn(ProgramTest):
             ("--clamp", 1.5),
         ]
         for switch in switches:
-            made = self.lines(*switch, "--compare", "--passes", 2)
-            self.assertEqual({True}, {line["identical"] for line in made}, switch)
-            self.assertGreater(made[-1]["learning"]["updates"], 10, switch)
-            self.assertEqual(0, made[-1]["learning"]["dropped"], switch)
+            reports = self.lines(*switch, "--compare", "--passes", 2)
+            self.assertEqual({True}, {line["identical"] for line in reports}, switch)
+            self.assertGreater(reports[-1]["learning"]["updates"], 10, switch)
+            self.assertEqual(0, reports[-1]["learning"]["dropped"], switch)
         anchors = [line["learning"]["anchor"] for line in self.lines("--anchor", "0.2,0,50", "--passes", 4)][1:]  # after an update
         self.assertEqual((0.0, anchors), (anchors[-1], sorted(anchors, reverse=True)))
 
@@ -198,10 +198,10 @@ class Learn(ProgramTest):
     def test_reinforce_learns_from_drafts_that_are_drawn_and_judged_as_drawn(self):
         drawn, record = ("--accept", "rejection_sampling", "--temperature", 0.8, "--seed", 5), FOLDER / "drawn.json"
         reinforce = ("--policy", "reinforce", "--newest", 64)
-        made = self.lines(*reinforce, *drawn, "--passes", 2, "--record", record)
-        self.assertGreater(made[-1]["learning"]["updates"], 10)
-        self.assertEqual(0, made[-1]["learning"]["dropped"])
-        self.assertNotEqual({0}, {line["learning"]["policy_loss"] for line in made})
+        reports = self.lines(*reinforce, *drawn, "--passes", 2, "--record", record)
+        self.assertGreater(reports[-1]["learning"]["updates"], 10)
+        self.assertEqual(0, reports[-1]["learning"]["dropped"])
+        self.assertNotEqual({0}, {line["learning"]["policy_loss"] for line in reports})
         told = json.loads(record.read_text())["result"]
         self.assertEqual(("rejection_sampling", "same distribution as plain sampling"), (told["settings"]["accept"], told["guarantee"]))
         unlearned = self.lines(*drawn, "--layer-rank", 4, every=10**6)[0]["ids"]
@@ -249,12 +249,12 @@ class Learn(ProgramTest):
             use = ("--passes", 8, "--scheme", scheme, "--compare", "--json", "--record", record)
             drafted_at_first = lambda: len(json.loads(record.read_text())["rounds"][0]["drafted"])
             lines = self.works("learn", "--model", TARGET, "--prompts", prompts(), *free, *use)
-            made = [json.loads(line) for line in lines.stdout.decode().splitlines()]
-            self.assertEqual({True}, {line["identical"] for line in made}, scheme)
-            self.assertGreater(sum(line["drafted"] for line in made), 0, scheme)
+            reports = [json.loads(line) for line in lines.stdout.decode().splitlines()]
+            self.assertEqual({True}, {line["identical"] for line in reports}, scheme)
+            self.assertGreater(sum(line["drafted"] for line in reports), 0, scheme)
             self.assertEqual(0, drafted_at_first(), scheme)  # a plain pass is measured
             if scheme == "dvi":
-                self.assertGreaterEqual(made[-1]["learning"]["samples"], made[-1]["served"])
+                self.assertGreaterEqual(reports[-1]["learning"]["samples"], reports[-1]["served"])
             self.works(*learn(*use))
             self.assertEqual(first, drafted_at_first(), scheme)
 
@@ -300,9 +300,9 @@ class Learn(ProgramTest):
         self.assertGreater(sizes["family"], sizes["all"])  # it lists its tokens
         self.works(*learn(*use, "--output", adapters["file"], "--passes", 12))  # heads and tokens are the adapter's
         draft = ("--prompt", TEXTS[0][1], "--max-tokens", 24, "--length", 3, "--compare")
-        made = self.generated("--scheme", "hydra", "--adapter", adapters["file"], *draft)
-        self.assertTrue(made["identical"])
-        self.assertGreater(made["acceptance"], 0)
+        result = self.generated("--scheme", "hydra", "--adapter", adapters["file"], *draft)
+        self.assertTrue(result["identical"])
+        self.assertGreater(result["acceptance"], 0)
         again = ("--scheme", "hydra", "--output", adapters["file"])
         self.refuses(["tokens:"], *learn(*again, "--head-tokens", "all"))
         self.refuses(["heads: 3", "4"], *learn(*again, "--head-count", 4))
@@ -314,9 +314,9 @@ class Learn(ProgramTest):
         self.assertEqual(plain, self.lines()[0]["ids"])
 
     def test_sampled_texts_are_plain_samplings(self):
-        made = self.lines("--temperature", 1, "--seed", 5, "--compare", "--passes", 2)
-        self.assertEqual({True}, {line["identical"] for line in made})
-        self.assertGreater(sum(line["drafted"] for line in made), 0)
+        reports = self.lines("--temperature", 1, "--seed", 5, "--compare", "--passes", 2)
+        self.assertEqual({True}, {line["identical"] for line in reports})
+        self.assertGreater(sum(line["drafted"] for line in reports), 0)
 
     def test_prompts_come_from_standard_input_too(self):
         with prompts().open("rb") as opened:
@@ -341,18 +341,18 @@ class Learn(ProgramTest):
         untrained = self.generated("--scheme", "kangaroo", "--untrained", *draft)
         before = adapter.read_bytes()
         for scheme in ("kangaroo", "dvi"):
-            made = self.generated("--scheme", scheme, "--adapter", adapter, *draft)
-            self.assertTrue(made["identical"])
-            self.assertGreater(made["acceptance"], untrained["acceptance"] + 0.2)
-            self.assertEqual([str(adapter)], made["settings"]["drafters"])
-            self.assertEqual(1, made["settings"]["exit_layer"])
+            result = self.generated("--scheme", scheme, "--adapter", adapter, *draft)
+            self.assertTrue(result["identical"])
+            self.assertGreater(result["acceptance"], untrained["acceptance"] + 0.2)
+            self.assertEqual([str(adapter)], result["settings"]["drafters"])
+            self.assertEqual(1, result["settings"]["exit_layer"])
             self.assertEqual(before, adapter.read_bytes())
 
     def test_dvi_without_an_adapter_starts_as_the_models_own_head(self):
         draft = ("--prompt", "the cat", "--max-tokens", 12, "--length", 2, "--thresholds", 0)
         own = self.generated("--scheme", "kangaroo", "--untrained", *draft)
-        made = self.generated("--scheme", "dvi", *draft)  # too short to learn from
-        self.assertEqual((own["ids"], own["accepted_length"]), (made["ids"], made["accepted_length"]))
+        result = self.generated("--scheme", "dvi", *draft)  # too short to learn from
+        self.assertEqual((own["ids"], own["accepted_length"]), (result["ids"], result["accepted_length"]))
 
     def test_an_adapter_survives_a_kill(self):
         adapter = FOLDER / "killed.adapter"
@@ -365,8 +365,8 @@ class Learn(ProgramTest):
             process.send_signal(signal.SIGKILL)
             process.stdout.close()
             process.wait()
-            made = self.generated("--scheme", "kangaroo", "--adapter", adapter, "--prompt", "the cat", "--max-tokens", 4)
-            self.assertEqual(4, len(made["ids"]))
+            result = self.generated("--scheme", "kangaroo", "--adapter", adapter, "--prompt", "the cat", "--max-tokens", 4)
+            self.assertEqual(4, len(result["ids"]))
 
     def test_a_signal_while_files_are_written_leaves_none_of_them(self):
         folder = FOLDER / "signalled"
@@ -438,8 +438,8 @@ class Learn(ProgramTest):
         path = FOLDER / "blank.jsonl"
         for end in (b"\n", b"\r\n"):
             path.write_bytes(texts.replace(b"\n", end + end) + end)
-            made = self.works("learn", "--model", TARGET, "--prompts", path, *QUICK, "--json").stdout.decode().splitlines()
-            self.assertEqual([1, 3], [json.loads(line)["line"] for line in made])
+            printed = self.works("learn", "--model", TARGET, "--prompts", path, *QUICK, "--json").stdout.decode().splitlines()
+            self.assertEqual([1, 3], [json.loads(line)["line"] for line in printed])
 
     def test_a_batch_that_no_ring_holds_is_refused(self):
         self.refuses(["--batch and --positions: ", "batch is 65", "64"], *learn("--batch", 65, "--positions", 64))
@@ -448,11 +448,11 @@ class Learn(ProgramTest):
         """Learns twice into the adapter, with which both schemes then draft; the command, for what it refuses."""
         use = ("learn", "--model", deeper, "--prompts", prompts(), *QUICK, "--exit-layer", 2, "--json", "--compare")
         asked = (*use, *ranks, "--output", adapter, "--passes", 6)
-        made = [json.loads(line) for _ in range(2) for line in self.works(*asked).stdout.decode().splitlines()]
-        self.assertEqual({True}, {line["identical"] for line in made})
+        reports = [json.loads(line) for _ in range(2) for line in self.works(*asked).stdout.decode().splitlines()]
+        self.assertEqual({True}, {line["identical"] for line in reports})
         rate = lambda lines: sum(line["accepted"] for line in lines) / sum(line["drafted"] for line in lines)
-        self.assertGreater(rate(made[-2 * len(TEXTS) :]), rate(made[: len(TEXTS)]) + 0.2)
-        self.assertEqual(0, made[-1]["learning"]["dropped"])
+        self.assertGreater(rate(reports[-2 * len(TEXTS) :]), rate(reports[: len(TEXTS)]) + 0.2)
+        self.assertEqual(0, reports[-1]["learning"]["dropped"])
         draft = ("generate", "--model", deeper, "--prompt", TEXTS[0][1], "--max-tokens", 24, "--length", 3, "--thresholds", 0, "--json", "--compare")
         before = adapter.read_bytes()
         for scheme in ("kangaroo", "dvi"):
@@ -492,19 +492,19 @@ class Learn(ProgramTest):
         slow = ("--slow-updates", "committed", "--slow-period", 8, "--slow-rate", 0.1, *far)
         sampled = ("--temperature", 1, "--seed", 5, "--passes", 4)
         for texts in (sampled, ("--passes", 4)):
-            made, own = self.lines(*slow, *texts, "--compare"), self.lines(*texts)
-            self.assertEqual({True}, {line["identical"] for line in made})  # plain decoding's by the verifier of that text
-            self.assertEqual(own[0]["ids"], made[0]["ids"])  # no period was before it
-            told = [line["verifier"] for line in made]
-            self.assertEqual([n + 1 for n in range(len(made))], [each["periods"] for each in told])
-            self.assertEqual((len(made), 0, 0), tuple(told[-1][key] for key in ("kept", "rolled_back", "dropped")))
+            reports, own = self.lines(*slow, *texts, "--compare"), self.lines(*texts)
+            self.assertEqual({True}, {line["identical"] for line in reports})  # plain decoding's by the verifier of that text
+            self.assertEqual(own[0]["ids"], reports[0]["ids"])  # no period was before it
+            told = [line["verifier"] for line in reports]
+            self.assertEqual([n + 1 for n in range(len(reports))], [each["periods"] for each in told])
+            self.assertEqual((len(reports), 0, 0), tuple(told[-1][key] for key in ("kept", "rolled_back", "dropped")))
             self.assertEqual({False}, {each["is_the_model"] for each in told})
-            self.assertEqual(made[-1]["served"], told[-1]["samples"] + told[-1]["held_back"])
+            self.assertEqual(reports[-1]["served"], told[-1]["samples"] + told[-1]["held_back"])
             self.assertGreater(told[-1]["kl_of_model"], 0.01)
-            self.assertGreater(made[-1]["learning"]["updates"], 0)  # the draft learns, too
+            self.assertGreater(reports[-1]["learning"]["updates"], 0)  # the draft learns, too
             self.assertNotIn("verifier", own[0])
             if texts is sampled:
-                self.assertNotEqual([line["ids"] for line in own], [line["ids"] for line in made])
+                self.assertNotEqual([line["ids"] for line in own], [line["ids"] for line in reports])
         drawn = ("--accept", "rejection_sampling", *sampled)
         self.assertGreater(self.lines(*slow, *drawn)[-1]["verifier"]["kept"], 0)
         for ranks in (("--layer-rank", 4), ("--update", "output", "--layer-rank", 4)):
@@ -610,9 +610,9 @@ class Learn(ProgramTest):
         large = tiny_model.write(FOLDER / "large.gguf", seed=1, layers=2, spoil=1e38)  # what a large step makes of it overflows
         steps = [50 if before == "--rate" else each for before, each in zip(("", *QUICK), QUICK)]
         done = self.works("learn", "--model", large, "--prompts", prompts(), *steps, "--passes", 4, "--compare", "--json")
-        made = [json.loads(line) for line in done.stdout.decode().splitlines()]
-        self.assertEqual({True}, {line["identical"] for line in made})
-        first, last = made[len(TEXTS)]["learning"], made[-1]["learning"]
+        reports = [json.loads(line) for line in done.stdout.decode().splitlines()]
+        self.assertEqual({True}, {line["identical"] for line in reports})
+        first, last = reports[len(TEXTS)]["learning"], reports[-1]["learning"]
         self.assertGreater(first["dropped"], 0)
         self.assertGreater(last["dropped"], first["dropped"])
         self.assertEqual(first["updates"], last["updates"])

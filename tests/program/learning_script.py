@@ -36,8 +36,8 @@ class LearningScript(unittest.TestCase):
         output = FOLDER / "learned"
         done = self.run_parts(by, output, "curves", "ablations", *TWO)
         self.assertEqual((0, ""), (done.returncode, done.stderr))
-        made = calls.read_text(encoding="utf-8").splitlines()
-        self.assertEqual([True, False, False], ["--compare" in call for call in made])  # the exit; n-grams; the anchor alone
+        commands = calls.read_text(encoding="utf-8").splitlines()
+        self.assertEqual([True, False, False], ["--compare" in call for call in commands])  # the exit; n-grams; the anchor alone
         found = json.loads((output / "ablations.json").read_text(encoding="utf-8"))["found"]
         self.assertEqual(list(TWO[1:]), list(found))
         for of in found.values():
@@ -46,7 +46,7 @@ class LearningScript(unittest.TestCase):
             self.assertAlmostEqual(of["acceptance"] * of["drafted"], sum(text["accepted"] for text in of["texts"]))
         self.assertIn("|anchor alone|", (output / "ablations.md").read_text(encoding="utf-8"))
         self.assertEqual(done.stdout, self.run_parts(by, output, "curves", "ablations", *TWO).stdout)
-        self.assertEqual(made, calls.read_text(encoding="utf-8").splitlines())
+        self.assertEqual(commands, calls.read_text(encoding="utf-8").splitlines())
 
     def test_what_was_learned_of_one_kind_goes_on_with_the_next_and_is_frozen_beside(self):
         by, calls = program("shifted")
@@ -70,8 +70,8 @@ class LearningScript(unittest.TestCase):
         self.assertEqual((0, ""), (done.returncode, done.stderr))
         found = json.loads((FOLDER / "heads.out" / "shift.json").read_text(encoding="utf-8"))["found"]
         self.assertLess(found["then code, frozen"]["updates"], found["then code"]["updates"])
-        made = calls.read_text(encoding="utf-8").splitlines()
-        self.assertEqual(5 * [True], ["--scheme hydra --head-count 2" in call for call in made])
+        commands = calls.read_text(encoding="utf-8").splitlines()
+        self.assertEqual(5 * [True], ["--scheme hydra --head-count 2" in call for call in commands])
 
     def test_another_text_than_plain_decodings_is_an_error(self):
         by, _ = program("other", then="""| sed 's/"ids":\\[[0-9]*,/"ids":[77777,/'""")

@@ -18,20 +18,20 @@ class Files(ProgramTest):
     def run_with(self, name, *arguments):
         """The result and what the files hold."""
         paths = [FOLDER / f"{name}{ending}" for ending in (".record.json", ".html", ".trace.json")]
-        made = self.generated(*LENGTH, *arguments, "--record", paths[0], "--report", paths[1], "--trace", paths[2])
+        result = self.generated(*LENGTH, *arguments, "--record", paths[0], "--report", paths[1], "--trace", paths[2])
         page = paths[1].read_text(encoding="utf-8")
         check_trace_events(self, paths[2].read_text())
-        return made, json.loads(paths[0].read_text()), page, json.loads(paths[2].read_text())
+        return result, json.loads(paths[0].read_text()), page, json.loads(paths[2].read_text())
 
-    def check_record(self, made, record):
+    def check_record(self, result, record):
         self.assertEqual(("augur run", 1, "generate"), (record["format"], record["version"], record["command"]))
-        self.assertEqual(made, record["result"])
-        self.assertEqual(made["ids"], [token["id"] for token in record["tokens"]])
-        self.assertEqual(made["origins"], [token["origin"] for token in record["tokens"]])
-        self.assertEqual(made["text"], "".join(token["text"] for token in record["tokens"]))
-        self.assertEqual(made["ids"], [token for each in record["rounds"] for token in each["committed"]])
-        self.assertEqual(made["rounds"], len(record["rounds"]))
-        self.assertEqual(made["stages"][-1]["drafted"], sum(len(each["drafted"]) for each in record["rounds"]))
+        self.assertEqual(result, record["result"])
+        self.assertEqual(result["ids"], [token["id"] for token in record["tokens"]])
+        self.assertEqual(result["origins"], [token["origin"] for token in record["tokens"]])
+        self.assertEqual(result["text"], "".join(token["text"] for token in record["tokens"]))
+        self.assertEqual(result["ids"], [token for each in record["rounds"] for token in each["committed"]])
+        self.assertEqual(result["rounds"], len(record["rounds"]))
+        self.assertEqual(result["stages"][-1]["drafted"], sum(len(each["drafted"]) for each in record["rounds"]))
         self.assertEqual("target", record["models"][-1]["role"])
         times = [token["seconds"] for token in record["tokens"]]
         self.assertEqual(sorted(times), times)
@@ -41,11 +41,11 @@ class Files(ProgramTest):
             if "drafter" in token:
                 self.assertLess(token["drafter"], len(record["drafters"]))
 
-    def check_trace(self, made, trace):
+    def check_trace(self, result, trace):
         """Of the run: rounds in order, each with its parts within it."""
         spans = [event for event in trace["traceEvents"] if event["ph"] == "X"]
         rounds = [event for event in spans if event["pid"] == 1 and event["name"].startswith("round ")]
-        self.assertEqual(made["ids"], [token for each in rounds for token in each["args"]["committed"]])
+        self.assertEqual(result["ids"], [token for each in rounds for token in each["args"]["committed"]])
         for track in (2, 3, 4, 5):  # draft, verify, accept, commit
             inner = [event for event in spans if (event["pid"], event["tid"]) == (1, track)]
             for outer, each in zip(rounds, inner, strict=True):
@@ -58,9 +58,9 @@ class Files(ProgramTest):
         for scheme, more in SCHEMES.items():
             with self.subTest(scheme):
                 temperature = ("--temperature", 1) if scheme in ("fsd", "psd_f") else ()
-                made, record, page, trace = self.run_with(scheme, "--prompt", PROMPTS[1], "--scheme", scheme, *more, *temperature)
-                self.check_record(made, record)
-                self.check_trace(made, trace)
+                result, record, page, trace = self.run_with(scheme, "--prompt", PROMPTS[1], "--scheme", scheme, *more, *temperature)
+                self.check_record(result, record)
+                self.check_trace(result, trace)
                 check_page(self, record, page)
                 self.assertEqual(scheme == "plain", record["drafters"] == [])
 
@@ -70,34 +70,34 @@ class Files(ProgramTest):
         self.assertEqual([each["written"] for each in record["result"]["models"]], written)
         self.assertTrue(all(written), written)
         self.assertLess(2, sum(event["ph"] == "X" and event["tid"] == 6 for event in trace["traceEvents"]))
-        made, record, _, _ = self.run_with("stages", "--prompt", "a", "--scheme", "psd_f", "--temperature", 1, *SCHEMES["psd_f"])
+        result, record, _, _ = self.run_with("stages", "--prompt", "a", "--scheme", "psd_f", "--temperature", 1, *SCHEMES["psd_f"])
         self.assertEqual(["draft", "qualifier", "target"], [each["role"] for each in record["models"]])
-        self.assertEqual(made["stages"][0]["drafted"], sum(each["inside"][0]["drafted"] for each in record["rounds"]))
+        self.assertEqual(result["stages"][0]["drafted"], sum(each["inside"][0]["drafted"] for each in record["rounds"]))
 
     def test_trees_have_parents(self):
         tree = FOLDER / "report_tree.json"
         tree.write_text("[[0], [1], [0, 0], [0, 1]]")
-        made, record, page, trace = self.run_with("tree", "--prompt", "a", "--scheme", "sd", "--draft", DRAFT, "--tree", tree)
-        self.check_record(made, record)
-        self.check_trace(made, trace)
+        result, record, page, trace = self.run_with("tree", "--prompt", "a", "--scheme", "sd", "--draft", DRAFT, "--tree", tree)
+        self.check_record(result, record)
+        self.check_trace(result, trace)
         check_page(self, record, page)
         self.assertIn([-1, -1, 0, 0], [each.get("parents") for each in record["rounds"]])
 
     def test_compare_brings_the_plain_run(self):
-        made, record, page, trace = self.run_with("compared", "--prompt", PROMPTS[1], "--compare")
-        self.check_record(made, record)
+        result, record, page, trace = self.run_with("compared", "--prompt", PROMPTS[1], "--compare")
+        self.check_record(result, record)
         check_page(self, record, page)
-        self.assertEqual(len(made["plain"]["ids"]), len(record["plain_seconds"]))
+        self.assertEqual(len(result["plain"]["ids"]), len(record["plain_seconds"]))
         plain = [event for event in trace["traceEvents"] if event["ph"] == "X" and event["pid"] == 2]
-        self.assertEqual(len(made["plain"]["ids"]) + 1, len(plain))
+        self.assertEqual(len(result["plain"]["ids"]) + 1, len(plain))
 
     def test_numbers_are_written_as_they_were_given(self):
         given = ("--temperature", 0.7, "--top-p", 0.9, "--min-p", 0.05, "--repetition-penalty", 1.1, "--seed", 2**64 - 1)
-        made, record, page, _ = self.run_with("given", "--prompt", "a", *given)
-        self.check_record(made, record)
-        settings = made["settings"]
+        result, record, page, _ = self.run_with("given", "--prompt", "a", *given)
+        self.check_record(result, record)
+        settings = result["settings"]
         self.assertEqual([0.7, 0.9, 0.05, 1.1], [settings[key] for key in ("temperature", "top_p", "min_p", "repetition_penalty")])
-        for text in (json.dumps(made), json.dumps(record), page):
+        for text in (json.dumps(result), json.dumps(record), page):
             self.assertNotIn("0.69999", text)
         self.assertIn('"temperature":0.7,', page)
 
@@ -116,7 +116,7 @@ class Files(ProgramTest):
         self.assertRegex(Page(page).scripts[1][1], r'"speedup", [^;]*certainty\(result\.compared\)')
 
     def test_a_text_is_data(self):
-        made, record, page, _ = self.run_with("hostile", "--prompt", HOSTILE)
+        result, record, page, _ = self.run_with("hostile", "--prompt", HOSTILE)
         check_page(self, record, page)
         self.assertIn("<script>alert(1)</script>", record["prompt"])
         self.assertNotIn("alert(1)</script>", page)

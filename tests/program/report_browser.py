@@ -47,19 +47,19 @@ class InABrowser(ProgramTest):
 
     def check(self, name, *arguments):
         path, record = FOLDER / f"{name}.html", FOLDER / f"{name}.json"
-        made = self.generated(*LENGTH, *arguments, "--report", path, "--record", record)
+        result = self.generated(*LENGTH, *arguments, "--report", path, "--record", record)
         shown = self.drawn(path)
         said = lambda pattern: html.unescape(re.search(pattern, shown, re.DOTALL).group(1))
         text = said(r'<span id="generated">(.*?)</span></div>')
         plain = html.unescape(re.sub(r"<[^>]*>", "", re.search(r'<span id="generated">(.*?)</span></div>', shown, re.DOTALL).group(1)))
-        self.assertEqual(made["text"], plain, text[:200])
-        self.assertEqual(made["guarantee"], said(r'id="guarantee">(.*?)<'))
-        self.assertEqual(f"{made['tokens_per_second']:.1f}", said(r'data-key="tokens_per_second">(.*?)<'))
-        self.assertEqual(f"{made['accepted_length']:.2f}", said(r'data-key="accepted_length">(.*?)<'))
-        if made["stages"][-1]["drafted"]:
-            self.assertEqual(f"{100 * made['acceptance']:.1f} %", said(r'data-key="acceptance">(.*?)<'))
+        self.assertEqual(result["text"], plain, text[:200])
+        self.assertEqual(result["guarantee"], said(r'id="guarantee">(.*?)<'))
+        self.assertEqual(f"{result['tokens_per_second']:.1f}", said(r'data-key="tokens_per_second">(.*?)<'))
+        self.assertEqual(f"{result['accepted_length']:.2f}", said(r'data-key="accepted_length">(.*?)<'))
+        if result["stages"][-1]["drafted"]:
+            self.assertEqual(f"{100 * result['acceptance']:.1f} %", said(r'data-key="acceptance">(.*?)<'))
         shown_counts = [int(each.replace(",", "")) for each in re.findall(r'<li data-kind=.*?<b>([\d,]+)</b>', shown)]
-        self.assertEqual(len(made["ids"]), sum(shown_counts))
+        self.assertEqual(len(result["ids"]), sum(shown_counts))
         return shown
 
     def test_what_it_says_is_what_the_record_says(self):
@@ -89,11 +89,11 @@ class InABrowser(ProgramTest):
         self.assertEqual(f"{100 * result['acceptance']:.1f} %", self.figure(shown, "acceptance"))
         self.assertEqual(f"{100 * last['acceptance']:.1f} %", self.figure(shown, "last_acceptance"))
         self.assertEqual(f"{last['learning']['updates']:,}", self.figure(shown, "updates"))
-        made = dict(re.findall(r'<span class="generated" data-text="(\d+)">(.*?)</span></div>', shown, re.DOTALL))
-        self.assertEqual([*map(str, range(len(record["texts"])))], [*made])
+        counts = dict(re.findall(r'<span class="generated" data-text="(\d+)">(.*?)</span></div>', shown, re.DOTALL))
+        self.assertEqual([*map(str, range(len(record["texts"])))], [*counts])
         for number, text in enumerate(record["texts"]):
             own = record["tokens"][text["first_token"] :][: text["tokens"]]
-            self.assertEqual("".join(token["text"] for token in own), self.text_of(made[str(number)]))
+            self.assertEqual("".join(token["text"] for token in own), self.text_of(counts[str(number)]))
         self.assertIn("&lt;/script&gt;&lt;script&gt;alert(1)", shown)
         figures = re.findall(r'<figure data-figure="([^"]*)"', shown)
         for name in ("Acceptance", "Losses", "Lambda and alpha", "Spread of the logits", "Updates", "Where the time goes"):

@@ -110,8 +110,8 @@ class ControlC(ProgramTest):
         process.send_signal(signal.SIGINT)
         printed, said = process.communicate(timeout=120)
         self.assertEqual((0, b""), (process.returncode, said))
-        made = json.loads(printed)
-        self.assertEqual(("cancelled", [], 0), (made["finish_reason"], made["ids"], made["rounds"]))
+        result = json.loads(printed)
+        self.assertEqual(("cancelled", [], 0), (result["finish_reason"], result["ids"], result["rounds"]))
 
     def test_object_too(self):
         """The trace goes to a pipe, whose first byte tells that decoding has begun."""

@@ -50,12 +50,12 @@ class State(ProgramTest):
     def test_a_state_is_made_and_goes_on_from_text_to_text(self):
         plainly = self.generated(*asked())
         for texts in range(3):
-            made = self.text()
-            self.assertEqual(plainly["ids"], made["ids"])
-            self.assertEqual(texts, made["settings"]["state_texts"])
+            result = self.text()
+            self.assertEqual(plainly["ids"], result["ids"])
+            self.assertEqual(texts, result["settings"]["state_texts"])
             self.assertEqual(texts + 1, self.kept()["texts"])
             if texts > 0:  # nothing is measured at the start
-                self.assertEqual(before["verify_seconds"], made["settings"]["verify_seconds"])
+                self.assertEqual(before["verify_seconds"], result["settings"]["verify_seconds"])
             before = self.kept()
             self.assertEqual([self.path], list(self.folder.iterdir()))
         self.assertEqual(FINGERPRINT, before["about"]["target"])
@@ -65,9 +65,9 @@ class State(ProgramTest):
 
     def test_a_comparison_begins_with_what_the_text_began_with(self):
         for texts in (0, 1):
-            made = self.text("--compare", "--compare-seconds", 0)
-            self.assertEqual(texts, made["settings"]["state_texts"])
-            self.assertEqual(texts, made["compared"]["state_texts"])
+            result = self.text("--compare", "--compare-seconds", 0)
+            self.assertEqual(texts, result["settings"]["state_texts"])
+            self.assertEqual(texts, result["compared"]["state_texts"])
 
     def test_its_costs_decide_in_the_first_round(self):
         """Rows that are said to cost nothing are drafted in the first round, which else waits for a plain one's time; rows
@@ -139,9 +139,9 @@ class State(ProgramTest):
             ((*drawn, "block"), "cost_aware{"),
         ):
             self.path.write_text(cheap)
-            made = self.text(*layer, *more)
-            self.assertEqual("eagle", made["scheme"])
-            self.assertTrue(made["settings"]["policy"].startswith(policy), (more, made["settings"]["policy"]))
+            result = self.text(*layer, *more)
+            self.assertEqual("eagle", result["scheme"])
+            self.assertTrue(result["settings"]["policy"].startswith(policy), (more, result["settings"]["policy"]))
 
     def test_no_text_is_none_that_was_learned_from(self):
         self.text("--max-tokens", 0)
@@ -237,9 +237,9 @@ class State(ProgramTest):
         prompts.write_text("".join(json.dumps({"prompt": f"one two {i} one two"}) + "\n" for i in range(3)))
         asked = ("bench", "schemes", "--model", TARGET, "--prompts", prompts, "--scheme", "lookup", "--max-tokens", 12, "--threads", 1)
         for keep in (False, True):
-            made = self.object(*asked, *(["--keep"] if keep else []))
-            self.assertEqual(keep, made["keep"])
-            self.assertTrue(all(of["identical"] for prompt in made["prompts"] for of in prompt["schemes"]))
+            result = self.object(*asked, *(["--keep"] if keep else []))
+            self.assertEqual(keep, result["keep"])
+            self.assertTrue(all(of["identical"] for prompt in result["prompts"] for of in prompt["schemes"]))
 
 
 if __name__ == "__main__":

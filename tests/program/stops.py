@@ -58,8 +58,8 @@ def with_config(path, **values):
 
 class StopIds(ProgramTest):
     def ends(self, model, *more):
-        made = self.generated("--prompt-ids", "50", "--max-tokens", 4, "--scheme", "plain", *more, model=model)
-        return made["stop_ids"], made["ids"], made["finish_reason"]
+        result = self.generated("--prompt-ids", "50", "--max-tokens", 4, "--scheme", "plain", *more, model=model)
+        return result["stop_ids"], result["ids"], result["finish_reason"]
 
     def test_the_union_of_a_folder(self):
         model = with_config(folder_model("union", generation_config={"eos_token_id": [9, 1]}, tokenizer_config={"eos_token": {"content": "<|c|>"}}),
@@ -77,10 +77,10 @@ class StopIds(ProgramTest):
 
     def test_every_scheme_stops(self):
         for scheme, needed in SCHEMES.items():
-            made = self.generated("--prompt", "a", "--max-tokens", 5, "--scheme", scheme, *needed, "--logit-bias", f"{IM_END}=200",
+            result = self.generated("--prompt", "a", "--max-tokens", 5, "--scheme", scheme, *needed, "--logit-bias", f"{IM_END}=200",
                                   **noting(scheme))  # fmt: skip
-            self.assertEqual(([IM_END], "stop_token"), (made["ids"], made["finish_reason"]), scheme)
-            self.assertEqual([END, IM_END], made["stop_ids"])
+            self.assertEqual(([IM_END], "stop_token"), (result["ids"], result["finish_reason"]), scheme)
+            self.assertEqual([END, IM_END], result["stop_ids"])
 
     def test_what_is_no_id_is_refused(self):
         for i, value in enumerate(("'</s>'", True, 1.5, -2, 2**31, [1, "2"], {})):
@@ -92,24 +92,24 @@ class StopIds(ProgramTest):
 
     def test_ids_that_the_model_has_no_rows_for(self):
         model = folder_model("beyond", generation_config={"eos_token_id": [9, 5000]})
-        made = self.generated("--prompt", "a", "--max-tokens", 1, model=model, noting="5000")
-        self.assertEqual([9], made["stop_ids"])
-        made = self.generated("--prompt", "a", "--max-tokens", 1, model=folder_model("none", generation_config={"eos_token_id": -1}), noting="is -1")
-        self.assertEqual([], made["stop_ids"])
+        result = self.generated("--prompt", "a", "--max-tokens", 1, model=model, noting="5000")
+        self.assertEqual([9], result["stop_ids"])
+        result = self.generated("--prompt", "a", "--max-tokens", 1, model=folder_model("none", generation_config={"eos_token_id": -1}), noting="is -1")
+        self.assertEqual([], result["stop_ids"])
 
 
 class StopStrings(ProgramTest):
     def test_a_control_token_under_every_scheme(self):
         for scheme, needed in SCHEMES.items():
-            made = self.generated("--prompt", "a", "--max-tokens", 5, "--scheme", scheme, *needed, "--stop", "<|im_start|>",
+            result = self.generated("--prompt", "a", "--max-tokens", 5, "--scheme", scheme, *needed, "--stop", "<|im_start|>",
                                   "--logit-bias", f"{START}=200", **noting(scheme))  # fmt: skip
-            self.assertEqual(([START], "", "stop_string", "<|im_start|>"), (made["ids"], made["text"], made["finish_reason"], made["stop_string"]), scheme)
+            self.assertEqual(([START], "", "stop_string", "<|im_start|>"), (result["ids"], result["text"], result["finish_reason"], result["stop_string"]), scheme)
 
     def test_an_end_token_is_one_first(self):
-        made = self.generated("--prompt", "a", "--stop", "<|im_end|>", "--logit-bias", f"{IM_END}=200", "--max-tokens", 5)
-        self.assertEqual(([IM_END], "stop_token"), (made["ids"], made["finish_reason"]))
-        made = self.generated("--prompt", "a", "--stop", "<|im_end|>", "--logit-bias", f"{IM_END}=200", "--max-tokens", 5, "--ignore-eos")
-        self.assertEqual(([IM_END], "stop_string"), (made["ids"], made["finish_reason"]))
+        result = self.generated("--prompt", "a", "--stop", "<|im_end|>", "--logit-bias", f"{IM_END}=200", "--max-tokens", 5)
+        self.assertEqual(([IM_END], "stop_token"), (result["ids"], result["finish_reason"]))
+        result = self.generated("--prompt", "a", "--stop", "<|im_end|>", "--logit-bias", f"{IM_END}=200", "--max-tokens", 5, "--ignore-eos")
+        self.assertEqual(([IM_END], "stop_string"), (result["ids"], result["finish_reason"]))
 
     def test_a_name_beside_text_is_refused(self):
         for text in ("<|im_end|>\n", "a<|im_start|>", "<|im_end|><|im_start|>"):
@@ -125,8 +125,8 @@ class Flaws(ProgramTest):
         sound = self.generated("--prompt", "the cat", "--max-tokens", 5, model=self.written("sound.gguf"))
         for key, number in (("unknown_token_id", 2**32 - 1), ("eot_token_id", 262), ("eom_token_id", 999)):
             model = self.written(f"{key}.gguf", tiny_model.pair(f"tokenizer.ggml.{key}", tiny_model.U32, number))
-            made = self.generated("--prompt", "the cat", "--max-tokens", 5, model=model, noting=f"tokenizer.ggml.{key} is {number}")
-            self.assertEqual(sound["ids"], made["ids"])
+            result = self.generated("--prompt", "the cat", "--max-tokens", 5, model=model, noting=f"tokenizer.ggml.{key} is {number}")
+            self.assertEqual(sound["ids"], result["ids"])
         needed = self.written("needed.gguf", tiny_model.pair("tokenizer.ggml.eos_token_id", tiny_model.U32, 2**32 - 1),
                               tiny_model.pair("tokenizer.ggml.add_eos_token", tiny_model.BOOL, True), without=("eos_token_id",))  # fmt: skip
         self.refuses(["eos_token_id is 4294967295", "eos behind texts"], "generate", "--model", needed, "--prompt", "a")
@@ -135,8 +135,8 @@ class Flaws(ProgramTest):
         merges = tiny_model.array("tokenizer.ggml.merges", tiny_model.STRING, ["zq qz", *tiny_model.MERGES])
         model = self.written("merge.gguf", merges, without=("ggml.merges",))
         sound = self.generated("--prompt", "the cat", "--max-tokens", 5, model=self.written("sound.gguf"))
-        made = self.generated("--prompt", "the cat", "--max-tokens", 5, model=model, noting="merge 0 of 'zq' and 'qz'")
-        self.assertEqual((sound["ids"], sound["prompt_ids"]), (made["ids"], made["prompt_ids"]))
+        result = self.generated("--prompt", "the cat", "--max-tokens", 5, model=model, noting="merge 0 of 'zq' and 'qz'")
+        self.assertEqual((sound["ids"], sound["prompt_ids"]), (result["ids"], result["prompt_ids"]))
 
 
 if __name__ == "__main__":

@@ -136,10 +136,10 @@ class Tune(ProgramTest):
             for name, speed in zip(("sd", "eaad", "fsd"), speeds):
                 entries[name]["speedup"] = speed
             self.output.write_text(with_checksum(json.dumps(found, separators=(",", ":"))))
-            made = self.generated(*arguments)
-            self.assertEqual((scheme, "auto"), (made["scheme"], made["settings"]["requested_scheme"]))
+            result = self.generated(*arguments)
+            self.assertEqual((scheme, "auto"), (result["scheme"], result["settings"]["requested_scheme"]))
             if scheme == "sd":
-                self.assertEqual(f"fixed_length{{.tokens={entries['sd']['settings']['length']}}}", made["settings"]["policy"])
+                self.assertEqual(f"fixed_length{{.tokens={entries['sd']['settings']['length']}}}", result["settings"]["policy"])
                 self.assertEqual("fixed_length{.tokens=7}", self.generated(*arguments, "--length", 7)["settings"]["policy"])
         entries["eaad"]["speedup"] = entries["sd"]["speedup"] = 0.9
         self.output.write_text(with_checksum(json.dumps(found, separators=(",", ":"))))

@@ -45,8 +45,8 @@ class Staged(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             stage = build.Stage(pathlib.Path(folder))
             text = "[engine](../examples/own_engine.cpp) [here](concepts.md#a) [far](https://x.y)\n```cpp\na[1](concepts.md);\n```\n"
-            made = stage.rewritten(text, build.DOCS / "program.md", pathlib.PurePath("program.md"))
-            self.assertEqual(text.replace("../examples/own_engine.cpp", "repository/examples/own_engine.cpp.md"), made)
+            page = stage.rewritten(text, build.DOCS / "program.md", pathlib.PurePath("program.md"))
+            self.assertEqual(text.replace("../examples/own_engine.cpp", "repository/examples/own_engine.cpp.md"), page)
             shown = pathlib.Path(folder, "repository/examples/own_engine.cpp.md").read_text(encoding="utf-8")
             self.assertIn((ROOT / "examples" / "own_engine.cpp").read_text(encoding="utf-8").rstrip(), shown)
 

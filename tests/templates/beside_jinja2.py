@@ -39,10 +39,10 @@ def by_jinja(template):
 def by_augur(template):
     """The same by the library; None where it refuses."""
     lines = "".join(json.dumps(conversations.asked(template, *each)) + "\n" for each in REQUESTS)
-    made = subprocess.run(
+    done = subprocess.run(
         [os.environ["AUGUR_RENDER_TEMPLATE"]], input=lines, capture_output=True, text=True, timeout=300, check=True
     )
-    return [json.loads(line).get("text") for line in made.stdout.split("\n")[:-1]]
+    return [json.loads(line).get("text") for line in done.stdout.split("\n")[:-1]]
 
 
 def write():
@@ -51,9 +51,9 @@ def write():
 
 
 class Templates(unittest.TestCase):
-    def compare(self, name, template, expected, made):
-        self.assertEqual(len(REQUESTS), len(made))
-        for request, theirs, ours in zip(REQUESTS, expected, map(mark, made)):
+    def compare(self, name, template, expected, rendered):
+        self.assertEqual(len(REQUESTS), len(rendered))
+        for request, theirs, ours in zip(REQUESTS, expected, map(mark, rendered)):
             self.assertEqual(theirs, ours, (name, request))
 
     def test_every_text_is_what_jinja2_wrote(self):
@@ -64,11 +64,11 @@ class Templates(unittest.TestCase):
             marks = stored[name].split()
             self.assertEqual(len(REQUESTS), len(marks))
             self.assertTrue(set(marks) != {"-"}, name + " is refused whatever is said")
-            made = by_augur(template)
+            rendered = by_augur(template)
             with self.subTest(name):
-                self.compare(name, template, marks, made)
+                self.compare(name, template, marks, rendered)
                 if conversations.jinja2:
-                    self.compare(name, template, list(map(mark, by_jinja(template))), made)
+                    self.compare(name, template, list(map(mark, by_jinja(template))), rendered)
             written += len(REQUESTS) - marks.count("-")
             refused += marks.count("-")
         beside = "and beside Jinja2 " + conversations.jinja2.__version__ if conversations.jinja2 else "(no Jinja2 here)"

@@ -191,13 +191,13 @@ def environment():
         options = {"ensure_ascii": ensure_ascii, "indent": indent, "separators": separators, "sort_keys": sort_keys}
         return json.dumps(value, **options)
 
-    made = jinja2.sandbox.ImmutableSandboxedEnvironment(
+    sandbox = jinja2.sandbox.ImmutableSandboxedEnvironment(
         trim_blocks=True, lstrip_blocks=True, extensions=[Generation, jinja2.ext.loopcontrols]
     )
-    made.filters["tojson"] = tojson
-    made.globals["raise_exception"] = refuse
-    made.globals["strftime_now"] = NOW.strftime
-    return made
+    sandbox.filters["tojson"] = tojson
+    sandbox.globals["raise_exception"] = refuse
+    sandbox.globals["strftime_now"] = NOW.strftime
+    return sandbox
 
 
 def asked(template, case, add_generation_prompt):

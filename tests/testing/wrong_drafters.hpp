@@ -2,7 +2,7 @@
 // Drafters that draw from a model's rows, and are wrong in a later round, in a long text, or in what they show.
 
 #include <algorithm>
-#include <augur/draft/concept.hpp>
+#include <augur/draft/calls.hpp>
 #include <augur/draft/draw_next.hpp>
 #include <augur/testing/models.hpp>
 #include <augur/types/proposal.hpp>

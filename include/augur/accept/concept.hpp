@@ -9,7 +9,7 @@
 
 #include "augur/detail/optional_member.hpp"
 #include "augur/random/chooser.hpp"
-#include "augur/transform/pipeline.hpp"
+#include "augur/transform/concept.hpp"
 #include "augur/types/distribution.hpp"
 #include "augur/types/guarantee.hpp"
 #include "augur/types/proposal.hpp"
@@ -93,13 +93,6 @@ concept LeavesAfterRejection = requires(const C& criterion, const distribution& 
     requires std::same_as<
         std::remove_cvref_t<decltype(criterion.after_rejection(criterion.after_rejection(target, drafted), drafted))>,
         std::remove_cvref_t<decltype(criterion.after_rejection(target, drafted))>>;
-};
-
-/// `check(const transform::settings&) const`, throwing where what is promised cannot be kept. Drafters can have one,
-/// too.
-template <class C>
-concept ChecksSettings = requires(const C& criterion, const transform::settings& chosen) {
-    { criterion.check(chosen) } -> std::same_as<void>;
 };
 
 /// Decides which drafted tokens are accepted, and which token follows.

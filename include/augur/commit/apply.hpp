@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "augur/commit/stop_conditions.hpp"
-#include "augur/draft/concept.hpp"
+#include "augur/draft/calls.hpp"
 #include "augur/model/concepts.hpp"
 #include "augur/types/prefix.hpp"
 #include "augur/types/proposal.hpp"

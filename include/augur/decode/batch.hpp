@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <tuple>
@@ -17,11 +16,11 @@
 namespace augur::decode {
 
 /// Rounds of sessions of one scheme, side by side. Each is what it would be alone, whatever else is in the batch, where
-/// its models promise bitwise rows. Sessions join and leave between turns, and in on_round: one that joins there takes
-/// part from the next turn on, and one that leaves may be destroyed at once. Scheme, options and sessions must outlive
-/// it, or be removed. Each session has watchers of its own, of the types `Watchers`, which are attached to it and shown
-/// its rounds. Cost of a turn: for each model one run of the passes that wait for it; the rounds' own work, one
-/// after the other.
+/// its models promise bitwise rows. Sessions join and leave between turns; one that leaves may be destroyed at once. In
+/// a turn (by on_token, watchers, policies) sessions may join, which take part from the next one on, and others leave.
+/// Scheme, options and sessions must outlive it, or be removed. Each session has watchers of its own, of the types
+/// `Watchers`, which are attached to it and shown its rounds, as those of a step are. Cost of a turn: for each model
+/// one run of the passes that wait for it; the rounds' own work, one after the other.
 template <class Scheme, Chooser C = random::philox_chooser, class... Watchers>
 class batch {
  public:
@@ -48,8 +47,7 @@ class batch {
         if (found == nullptr) return false;
         if (models_run_ || found == at_work_) {
             augur::detail::fail("a session cannot be removed from a batch of ", size(), " inside ",
-                                models_run_ ? "a run of its models" : "its own round",
-                                ": remove it in on_round, or between two turns");
+                                models_run_ ? "a run of its models" : "its own round", ": remove it between two turns");
         }
         leave(*found);
         if (!in_turn_) sweep();
@@ -63,12 +61,6 @@ class batch {
             std::count_if(members_.begin(), members_.end(), [](const auto& each) { return each->s != nullptr; }));
     }
 
-    /// Called after every round that took place, whatever was thrown in it, with its session, whose `last` says what it
-    /// did. It may add sessions and remove them, that one included.
-    void on_round(std::function<void(const session_type&)> told) {
-        told_ = std::make_shared<const std::function<void(const session_type&)>>(std::move(told));
-    }
-
     /// A turn: begins rounds where none is open, does what all of them wait for, and lets them go on. False when every
     /// session has ended. What is thrown in a session's round is thrown when all others have gone on; that session is
     /// then not in the batch. Refuses to begin inside another turn.
@@ -80,7 +72,6 @@ class batch {
         wanted_.reserve(taking_part);
         for_each(taking_part, [&](member& each) {
             if (each.round || each.s->finished != finish_reason::running) return;
-            each.rounds = each.s->counts.rounds();
             std::apply([&](Watchers&... watchers) { each.round.emplace(*scheme_, *each.s, chosen_, watchers...); },
                        each.watchers);
         });
@@ -92,8 +83,6 @@ class batch {
             });
             if (sound && !each.round->done()) return;
             each.round.reset();
-            at_work_ = nullptr;
-            if (each.s->counts.rounds() != each.rounds) tell(each);
             if (!sound) leave(each);
         });
         bool running = false;
@@ -111,7 +100,6 @@ class batch {
         session_type* s;  ///< null once it has left
         std::tuple<Watchers&...> watchers;
         std::optional<open_round<Scheme, C, Watchers...>> round{};
-        std::size_t rounds = 0;  ///< when it began
     };
 
     /// Within it nobody is erased.
@@ -162,17 +150,10 @@ class batch {
         models_run_ = false;
     }
 
-    /// The function stays until it has returned, if it sets another.
-    void tell(const member& each) {
-        const auto told = told_;
-        if (told && *told) (*told)(*each.s);
-    }
-
     const Scheme* scheme_;
     step_options chosen_;
     std::vector<std::unique_ptr<member>> members_;  // a round stays where it is
     std::vector<flow::work*> wanted_;
-    std::shared_ptr<const std::function<void(const session_type&)>> told_;
     commit::first_thrown first_thrown_;
     member* at_work_ = nullptr;  // its round has been resumed
     bool models_run_ = false;

@@ -156,12 +156,13 @@ auto generate_together(const Scheme& scheme, std::span<const std::span<const tok
         results.push_back({.policy = sessions.back()->policy, .seed = chosen.seed + i});
         together.add(*sessions.back());
     }
-    together.on_round([&](const session_type& s) {
-        const auto at =
-            std::find_if(sessions.begin(), sessions.end(), [&](const auto& each) { return each.get() == &s; });
-        detail::add_log_probabilities(results[static_cast<std::size_t>(at - sessions.begin())], s.last);
-    });
-    while (together.advance()) {
+    std::vector<std::size_t> rounds(sessions.size());
+    for (bool running = true; running;) {
+        running = together.advance();
+        for (std::size_t i = 0; i < sessions.size(); ++i) {
+            const std::size_t before = std::exchange(rounds[i], sessions[i]->counts.rounds());
+            if (rounds[i] > before) detail::add_log_probabilities(results[i], sessions[i]->last);
+        }
     }
     for (std::size_t i = 0; i < results.size(); ++i) detail::finish_session(results[i], *sessions[i]);
     return results;

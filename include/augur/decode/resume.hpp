@@ -8,7 +8,7 @@
 
 #include "augur/commit/stop_conditions.hpp"
 #include "augur/decode/session.hpp"
-#include "augur/draft/concept.hpp"
+#include "augur/draft/calls.hpp"
 #include "augur/types/observation.hpp"
 #include "augur/types/prefix.hpp"
 #include "augur/types/token.hpp"

@@ -14,12 +14,13 @@
 #include "augur/commit/stop_conditions.hpp"
 #include "augur/detail/optional_member.hpp"
 #include "augur/detail/stopwatch.hpp"
-#include "augur/draft/concept.hpp"
+#include "augur/draft/calls.hpp"
 #include "augur/draft/context.hpp"
 #include "augur/flow/frames.hpp"
 #include "augur/model/cached_sequence.hpp"
 #include "augur/random/chooser.hpp"
 #include "augur/round/device_verifier.hpp"
+#include "augur/round/show_states.hpp"
 #include "augur/transform/pipeline.hpp"
 #include "augur/types/error.hpp"
 #include "augur/types/observation.hpp"
@@ -42,18 +43,6 @@ struct round_record {
 /// Storage is taken for a text of so many tokens at once; a longer one grows as vectors do.
 inline constexpr std::size_t most_reserved = 1 << 14;
 
-/// Lets a drafter that reads states see those of all tokens but the last, of which it has been shown so many.
-template <Model Target, ReadsStates D>
-void show_states(model::cached_sequence<Target>& target, const D& drafter, typename D::state_type& state,
-                 const prefix& committed, std::size_t& shown) {
-    const auto filled = committed.tokens().first(committed.size() - 1);
-    target.rewind(filled.first(shown));
-    target.fill(filled, [&](const auto& states) {
-        drafter.on_commit(state, committed, states);
-        shown = target.tokens().size();
-    });
-}
-
 /// Brings a target and a drafter to all of the prompt but its last token. `shown`: how many tokens' states a drafter
 /// that reads them has been shown.
 template <Model Target, Drafter D>
@@ -61,7 +50,7 @@ void prefill(model::cached_sequence<Target>& target, const D& drafter, typename 
              const prefix& prompt, std::size_t& shown) {
     const auto filled = prompt.tokens().first(prompt.size() - 1);
     if constexpr (ReadsStates<D>) {
-        show_states(target, drafter, state, prompt, shown);
+        rounds::show_states(target, drafter, state, prompt, shown);
     } else if constexpr (FillsTarget<D, Target>) {
         drafter.fill(state, target, filled);
     } else {

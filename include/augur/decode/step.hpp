@@ -55,7 +55,7 @@ void settle_debts(const Scheme& scheme, Session& s) {
     if (s.owed == owed_to_drafter::abandon) draft::abandon(scheme.drafter(), s.drafter_state);
     if (s.owed == owed_to_drafter::commit) {
         if constexpr (ReadsStates<typename Scheme::drafter_type>) {
-            show_states(s.target, scheme.drafter(), s.drafter_state, s.committed, s.shown);
+            rounds::show_states(s.target, scheme.drafter(), s.drafter_state, s.committed, s.shown);
         } else {
             scheme.drafter().on_commit(s.drafter_state, s.committed);
         }

@@ -8,6 +8,7 @@
 #include <span>
 #include <type_traits>
 
+#include "augur/draft/concept.hpp"
 #include "augur/flow/frames.hpp"
 #include "augur/measure/entropy.hpp"
 #include "augur/model/limits.hpp"
@@ -31,7 +32,7 @@ struct no_target {};
 
 /// The prefix, the transform, randomness, and the policy's answer to "one more?"; and the target's sequence, for who
 /// drafts in it (draft::lent). Lives for one round.
-template <SpeculationPolicy Policy, Chooser C, class Target = no_target>
+template <SpeculationPolicy Policy, Chooser C, class Target>
 class context {
  public:
     using policy_type = Policy;

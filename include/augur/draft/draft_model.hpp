@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "augur/detail/owned_or_borrowed.hpp"
-#include "augur/draft/concept.hpp"
+#include "augur/draft/calls.hpp"
 #include "augur/draft/draw_next.hpp"
 #include "augur/draft/grow_tree.hpp"
 #include "augur/flow/task.hpp"

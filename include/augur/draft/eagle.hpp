@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "augur/detail/owned_or_borrowed.hpp"
-#include "augur/draft/concept.hpp"
+#include "augur/draft/calls.hpp"
 #include "augur/draft/draw_next.hpp"
 #include "augur/draft/exit_rows.hpp"
 #include "augur/draft/grow_tree.hpp"

@@ -1,5 +1,5 @@
 #pragma once
-// The concepts ExitHead and AttendingHead: logits from hidden states after some layers, for self-speculation.
+// The concepts of heads, which make rows of logits from hidden states: ExitHead, AttendingHead and DraftHeads.
 
 #include <concepts>
 #include <cstddef>
@@ -11,6 +11,30 @@
 #include "augur/types/error.hpp"
 #include "augur/types/scores.hpp"
 #include "augur/types/token.hpp"
+
+namespace augur {
+
+/// Heads on a target's last hidden state. `heads.row(workspace, state, tokens, head)` is the row of logits of the token
+/// that follows `tokens`, which are head + 1: the one after the state's, and those drafted since. Medusa's heads look
+/// at the state only, Hydra's at the tokens too. The row is valid until the next one is made in the same workspace.
+template <class H>
+concept DraftHeads = HasVocabularySize<H> && std::movable<typename H::workspace_type> &&
+    requires(const H& heads, typename H::workspace_type& workspace, std::span<const float> state,
+             std::span<const token> tokens, std::size_t head) {
+    { heads.hidden_size() } -> std::convertible_to<std::size_t>;
+    { heads.head_count() } -> std::convertible_to<std::size_t>;
+    { heads.make_workspace() } -> std::same_as<typename H::workspace_type>;
+    { heads.row(workspace, state, tokens, head) } -> std::convertible_to<logit_row>;
+};
+
+/// Heads that say whether they look at the tokens drafted before: where `heads.see_tokens()` is false (Medusa), a
+/// head's row is made once for all nodes of its depth.
+template <class H>
+concept SaysWhatHeadsSee = requires(const H& heads) {
+    { heads.see_tokens() } -> std::convertible_to<bool>;
+};
+
+}  // namespace augur
 
 namespace augur::draft {
 

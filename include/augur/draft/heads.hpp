@@ -1,7 +1,6 @@
 #pragma once
 // Drafts with Medusa or Hydra heads: each predicts one token further ahead from one hidden state.
 
-#include <concepts>
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
@@ -11,8 +10,9 @@
 #include <vector>
 
 #include "augur/detail/owned_or_borrowed.hpp"
-#include "augur/draft/concept.hpp"
+#include "augur/draft/calls.hpp"
 #include "augur/draft/draw_next.hpp"
+#include "augur/draft/exit_head.hpp"
 #include "augur/draft/grow_tree.hpp"
 #include "augur/flow/task.hpp"
 #include "augur/model/hidden_states.hpp"
@@ -22,26 +22,6 @@
 #include "augur/types/topology.hpp"
 
 namespace augur {
-
-/// Heads on a target's last hidden state. `heads.row(workspace, state, tokens, head)` is the row of logits of the token
-/// that follows `tokens`, which are head + 1: the one after the state's, and those drafted since. Medusa's heads look
-/// at the state only, Hydra's at the tokens too. The row is valid until the next one is made in the same workspace.
-template <class H>
-concept DraftHeads = HasVocabularySize<H> && std::movable<typename H::workspace_type> &&
-    requires(const H& heads, typename H::workspace_type& workspace, std::span<const float> state,
-             std::span<const token> tokens, std::size_t head) {
-    { heads.hidden_size() } -> std::convertible_to<std::size_t>;
-    { heads.head_count() } -> std::convertible_to<std::size_t>;
-    { heads.make_workspace() } -> std::same_as<typename H::workspace_type>;
-    { heads.row(workspace, state, tokens, head) } -> std::convertible_to<logit_row>;
-};
-
-/// Heads that say whether they look at the tokens drafted before: where `heads.see_tokens()` is false (Medusa), a
-/// head's row is made once for all nodes of its depth.
-template <class H>
-concept SaysWhatHeadsSee = requires(const H& heads) {
-    { heads.see_tokens() } -> std::convertible_to<bool>;
-};
 
 namespace draft {
 

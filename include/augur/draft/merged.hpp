@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "augur/draft/concept.hpp"
+#include "augur/draft/calls.hpp"
 #include "augur/draft/grow_tree.hpp"
 #include "augur/draft/named.hpp"
 #include "augur/draft/several.hpp"

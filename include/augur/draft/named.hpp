@@ -4,7 +4,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "augur/draft/concept.hpp"
+#include "augur/draft/calls.hpp"
 #include "augur/draft/draft_model.hpp"
 #include "augur/draft/draw_next.hpp"
 #include "augur/draft/eagle.hpp"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "augur/detail/owned_or_borrowed.hpp"
-#include "augur/draft/concept.hpp"
+#include "augur/draft/calls.hpp"
 #include "augur/draft/ngram_table.hpp"
 #include "augur/types/error.hpp"
 

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "augur/draft/concept.hpp"
+#include "augur/draft/calls.hpp"
 #include "augur/draft/grow_tree.hpp"
 #include "augur/draft/ngram_index.hpp"
 #include "augur/types/error.hpp"

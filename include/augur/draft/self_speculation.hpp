@@ -10,7 +10,7 @@
 
 #include "augur/detail/owned_or_borrowed.hpp"
 #include "augur/detail/stopwatch.hpp"
-#include "augur/draft/concept.hpp"
+#include "augur/draft/calls.hpp"
 #include "augur/draft/draw_next.hpp"
 #include "augur/draft/exit_head.hpp"
 #include "augur/draft/exit_rows.hpp"

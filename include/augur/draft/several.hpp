@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "augur/draft/concept.hpp"
+#include "augur/draft/calls.hpp"
 #include "augur/draft/context.hpp"
 #include "augur/draft/named.hpp"
 #include "augur/model/same_vocabulary.hpp"

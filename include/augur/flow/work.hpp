@@ -12,7 +12,7 @@
 namespace augur::flow {
 
 /// A work item that is done for a round while the round is suspended: passes of a model, mostly (model/pass_work.hpp).
-/// It is done once: by run(), together with others of its kind by run_together(), or by whoever knows its type and
+/// It is done once: by run(), together with others of its kind by run_together(), or by code that knows its type and
 /// answers it.
 class work {
  public:

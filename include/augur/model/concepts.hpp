@@ -245,6 +245,35 @@ concept FusedTreeModel = FusedModel<M> &&
     { model.extend_tree(sequence, tokens, states, parents, last) } -> LogitRows;
 };
 
+template <class M>
+using saved_state_t =
+    std::remove_cvref_t<decltype(std::declval<const M&>().save(std::declval<const sequence_t<M>&>()))>;
+
+/// `model.save(sequence)`: a state, which can be moved.
+template <class M>
+concept SavesStates = requires(const M& model, const sequence_t<M>& sequence) {
+    model.save(sequence);
+    requires std::movable<saved_state_t<M>>;
+};
+
+/// `model.load(sequence, state)`: makes the sequence what the saved one was.
+template <class M>
+concept LoadsStates = requires(const M& model, sequence_t<M>& sequence, const saved_state_t<M>& state) {
+    { model.load(sequence, state) } -> std::same_as<void>;
+};
+
+/// Appends tokens and cannot forget them, but saves what a sequence holds, and loads it again.
+/// Define: what Model asks for but `truncate`; `save(sequence)`; `load(sequence, state)`.
+///         Optional: `extend(sequence, tokens, last)`; `run(passes)` with pass_features::batches; limits().
+/// Laws:   a sequence that has loaded a state, any of the same model, goes on as the one that was saved: its length
+///         and its rows are that one's, bit for bit where the model promises bitwise rows. A state does not change,
+///         whatever is run, can be loaded several times, and can be of an empty sequence. What throws in `save` or
+///         `load` leaves a sequence that can be loaded.
+/// Models: tests/model/recurrent_mock.hpp.
+template <class M>
+concept SavesSequences = HasVocabularySize<M> && HasContextLength<M> && MakesSequences<M> && MeasuresSequences<M> &&
+    ExtendsSequences<M> && SavesStates<M> && LoadsStates<M>;
+
 /// The model promises aloud that its rows do not depend on how many are computed together:
 /// `static constexpr bool bitwise_rows = true`. One that says nothing promises nothing.
 template <class M>

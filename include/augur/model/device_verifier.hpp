@@ -10,7 +10,7 @@
 #include "augur/model/concepts.hpp"
 #include "augur/model/pass.hpp"
 #include "augur/random/chooser.hpp"
-#include "augur/transform/pipeline.hpp"
+#include "augur/transform/concept.hpp"
 #include "augur/types/prefix.hpp"
 #include "augur/types/proposal.hpp"
 #include "augur/types/scores.hpp"

@@ -6,7 +6,6 @@
 
 #include "augur/detail/host_device.hpp"
 #include "augur/detail/optional_member.hpp"
-#include "augur/measure/entropy.hpp"
 #include "augur/types/error.hpp"
 #include "augur/types/observation.hpp"
 #include "augur/types/plan.hpp"
@@ -219,31 +218,6 @@ inline constexpr bool may_throw_learning = [] {
         return false;
     }
 }();
-
-/// The entropy of a row as the policy measures it.
-template <SpeculationPolicy P>
-double entropy_nats(logit_row row) {
-    if constexpr (reads_of<P>.measures_entropy()) {
-        return reads_of<P>.entropy_nats(row);
-    } else {
-        return measure::entropy_nats(row);
-    }
-}
-
-/// Notes what the policy's signals ask of the verifier's row that the last token came from, where it lies if it can be.
-template <SpeculationPolicy P, class Rows>
-void see_target(observation& seen, const Rows& rows, std::size_t row) {
-    if constexpr (includes(signals_of<P>, signals::target_entropy)) {
-        if constexpr (!reads_of<P>.measures_entropy() && requires { rows.entropy_nats(row); }) {
-            seen.target_entropy_nats = rows.entropy_nats(row);
-        } else {
-            seen.target_entropy_nats = entropy_nats<P>(rows[row]);
-        }
-    }
-    if constexpr (includes(signals_of<P>, signals::target_confidence)) {
-        seen.target_confidence = measure::confidence(measure::moments(rows[row]));
-    }
-}
 
 }  // namespace policy
 

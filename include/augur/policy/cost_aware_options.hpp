@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <ostream>
+#include <string_view>
 #include <vector>
 
 #include "augur/policy/time_account.hpp"
@@ -11,6 +12,13 @@
 #include "augur/types/topology.hpp"
 
 namespace augur::policy {
+
+/// Throws unless 0 < value <= most: of the longest chain, or the deepest tree.
+inline void check_longest(std::string_view name, std::size_t value, std::size_t most) {
+    using augur::detail::fail;
+    if (value == 0) fail("cost_aware: ", name, " is 0; then it could never draft");
+    if (value > most) fail("cost_aware: ", name, " is ", value, "; it must be at most ", most);
+}
 
 /// Of trees, planned or grown; of other shapes below.
 template <draft_shape Shape = draft_shape::chain, draft_shape... Later>
@@ -38,8 +46,7 @@ struct cost_aware_options {
         if (max_nodes == 0 || max_nodes > augur::topology::most_nodes) {
             fail("cost_aware: max_nodes is ", max_nodes, "; it must be from 1 to ", augur::topology::most_nodes);
         }
-        if (max_depth == 0) fail("cost_aware: max_depth is 0; then it could never draft");
-        if (max_depth > deepest) fail("cost_aware: max_depth is ", max_depth, "; it must be at most ", deepest);
+        check_longest("max_depth", max_depth, deepest);
         return {"cost_aware", max_nodes + 1, memory, budget, credit, most_allowance, plain_after};
     }
 
@@ -71,8 +78,7 @@ struct cost_aware_options<draft_shape::chain> {
     /// Throws, with the value, where a limit is out of its range.
     account_terms terms() const {
         using augur::detail::fail;
-        if (max_length == 0) fail("cost_aware: max_length is 0; then it could never draft");
-        if (max_length > longest) fail("cost_aware: max_length is ", max_length, "; it must be at most ", longest);
+        check_longest("max_length", max_length, longest);
         if (probe_after == 0) fail("cost_aware: probe_after is 0; it must be at least 1");
         return {"cost_aware", max_length + 1, memory, budget, credit, most_allowance, plain_after};
     }

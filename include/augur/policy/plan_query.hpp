@@ -5,9 +5,11 @@
 #include <span>
 
 #include "augur/detail/host_device.hpp"
+#include "augur/measure/entropy.hpp"
 #include "augur/policy/concept.hpp"
 #include "augur/types/observation.hpp"
 #include "augur/types/plan.hpp"
+#include "augur/types/scores.hpp"
 
 namespace augur::policy {
 
@@ -124,5 +126,30 @@ class plan_query {
     draft_plan plan_;                        ///< what it points to is the policy's
     bool is_answered_ = false;
 };
+
+/// The entropy of a row as the policy measures it.
+template <SpeculationPolicy P>
+double entropy_nats(logit_row row) {
+    if constexpr (reads_of<P>.measures_entropy()) {
+        return reads_of<P>.entropy_nats(row);
+    } else {
+        return measure::entropy_nats(row);
+    }
+}
+
+/// Notes what the policy's signals ask of the verifier's row that the last token came from, where it lies if it can be.
+template <SpeculationPolicy P, class Rows>
+void see_target(observation& seen, const Rows& rows, std::size_t row) {
+    if constexpr (includes(signals_of<P>, signals::target_entropy)) {
+        if constexpr (!reads_of<P>.measures_entropy() && requires { rows.entropy_nats(row); }) {
+            seen.target_entropy_nats = rows.entropy_nats(row);
+        } else {
+            seen.target_entropy_nats = entropy_nats<P>(rows[row]);
+        }
+    }
+    if constexpr (includes(signals_of<P>, signals::target_confidence)) {
+        seen.target_confidence = measure::confidence(measure::moments(rows[row]));
+    }
+}
 
 }  // namespace augur::policy

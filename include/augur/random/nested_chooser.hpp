@@ -21,6 +21,8 @@ class nested_chooser {
         return outer_->exponential_race(weights, position);
     }
 
+    C& outer() const { return *outer_; }
+
  private:
     static constexpr std::uint32_t purposes = 4;
     static_assert(static_cast<std::uint32_t>(purpose::correction) < purposes);
@@ -32,5 +34,15 @@ class nested_chooser {
 
     C* outer_;
 };
+
+/// The chooser that all levels share.
+template <Chooser C>
+C& outermost(C& chooser) {
+    return chooser;
+}
+template <Chooser C>
+auto& outermost(nested_chooser<C>& chooser) {
+    return outermost(chooser.outer());
+}
 
 }  // namespace augur

@@ -7,7 +7,7 @@
 
 #include "augur/accept/concept.hpp"
 #include "augur/detail/stopwatch.hpp"
-#include "augur/draft/concept.hpp"
+#include "augur/draft/calls.hpp"
 #include "augur/flow/task.hpp"
 #include "augur/model/cached_sequence.hpp"
 #include "augur/model/concepts.hpp"

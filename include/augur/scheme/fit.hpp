@@ -4,6 +4,7 @@
 #include "augur/accept/concept.hpp"
 #include "augur/draft/concept.hpp"
 #include "augur/policy/concept.hpp"
+#include "augur/types/error.hpp"
 #include "augur/types/plan.hpp"
 
 namespace augur::detail {
@@ -35,5 +36,16 @@ struct fit_together {
                   "draft::draft_model or draft::eagle by draft::argmax, or another policy");
     static constexpr bool done = true;
 };
+
+/// Refuses a target whose hidden states are of another size than the drafter reads, if it says which.
+template <class D, class Target>
+void check_hidden_size(const D& drafter, const Target& target) {
+    if constexpr (ReadsStates<D> && requires { drafter.hidden_size(); }) {
+        if (drafter.hidden_size() != target.hidden_size()) {
+            fail("the drafter reads hidden states of ", drafter.hidden_size(), " numbers, but the target's have ",
+                 target.hidden_size());
+        }
+    }
+}
 
 }  // namespace augur::detail

@@ -9,7 +9,7 @@
 #include "augur/accept/concept.hpp"
 #include "augur/accept/coupled.hpp"
 #include "augur/detail/owned_or_borrowed.hpp"
-#include "augur/draft/concept.hpp"
+#include "augur/draft/calls.hpp"
 #include "augur/draft/named.hpp"
 #include "augur/draft/no_draft.hpp"
 #include "augur/model/concepts.hpp"
@@ -74,12 +74,7 @@ class speculator {
           criterion_(std::move(criterion)) {
         detail::check_same_vocabulary("draft and target", "the draft", drafter_, "the target", this->target());
         draft::check_target(drafter_, this->target());
-        if constexpr (ReadsStates<DrafterType> && requires { drafter_.hidden_size(); }) {
-            if (drafter_.hidden_size() != this->target().hidden_size()) {
-                detail::fail("the drafter reads hidden states of ", drafter_.hidden_size(),
-                             " numbers, but the target's have ", this->target().hidden_size());
-            }
-        }
+        detail::check_hidden_size(drafter_, this->target());
     }
 
     const DrafterType& drafter() const { return drafter_; }

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <concepts>
 #include <cstddef>
-#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -14,7 +14,7 @@
 #include "augur/accept/walk.hpp"
 #include "augur/detail/owned_or_borrowed.hpp"
 #include "augur/detail/stopwatch.hpp"
-#include "augur/draft/concept.hpp"
+#include "augur/draft/calls.hpp"
 #include "augur/flow/task.hpp"
 #include "augur/model/cached_sequence.hpp"
 #include "augur/model/concepts.hpp"
@@ -24,6 +24,8 @@
 #include "augur/round/judged_round.hpp"
 #include "augur/scheme/fit.hpp"
 #include "augur/scheme/inside.hpp"
+#include "augur/scheme/stage_judge.hpp"
+#include "augur/scheme/stage_states.hpp"
 #include "augur/types/error.hpp"
 #include "augur/types/proposal.hpp"
 #include "augur/types/statistics.hpp"
@@ -37,15 +39,18 @@ namespace scheme {
 /// as many as the stage above wants. Immutable; the state is the caller's. The last of them is the model's own, so that
 /// one token less is drafted than is wanted; but where one is wanted in all, one is drafted and judged, so that no
 /// model is idle. Effect on the distribution: that of the stage above. Randomness: its own, by position, level and
-/// round (nested_chooser). Where `Inner` drafts trees they are judged (inside.hpp). Cost: the rounds inside; a row is
-/// kept for every token. Source: Byun et al. 2025, PyramidSD, section 3; that a token keeps the row it was drawn from
-/// is ours.
+/// round (nested_chooser). Where `Inner` drafts trees they are judged (inside.hpp); where it follows hidden states it
+/// is shown the model's, of tokens that are committed, and drafts in the first round after a commit: what is wanted
+/// beyond that round the model writes alone. Where the criterion keeps the model's own text and the policy above reads
+/// no rows, the model's device judges, if it can, and rows stay there. Cost: the rounds inside; a row is kept for every
+/// token. Source: Byun et al. 2025, PyramidSD, section 3; that a token keeps the row it was drawn from is ours.
 template <Drafter Inner, class Source, SpeculationPolicy Policy, class Criterion,
           proposed_rows ProposedRows = proposed_rows::what_it_drew>
 class stage {
  public:
     using model_type = typename detail::owned_or_borrowed<Source>::type;
     using draft_distribution_type = typename augur::detail::draft_distribution_inside<Criterion>::type;
+    using inner_type = Inner;
     using inner_draft_distribution = typename Inner::draft_distribution_type;
     static_assert(Model<model_type>);
     static_assert(
@@ -61,12 +66,23 @@ class stage {
         "or "
         "what it made in storage; or `static constexpr bool certain = true`, if what is accepted is fixed by the "
         "target's row and the noise");
-    static_assert(!ReadsStates<Inner>, "augur: inside a cascade no hidden states are available");
+    static_assert(!ReadsStates<Inner> || HiddenStateModel<model_type>,
+                  "augur: inside a cascade this drafter follows the hidden states of the model that verifies it, but "
+                  "that model does not show them; it has to be a HiddenStateModel (hidden_size() and "
+                  "hidden(sequence))");
     static_assert(augur::detail::fit_together<Inner, Policy, Criterion>::done);
 
     static constexpr bool trees = drafts_trees<Inner, Policy>;
+    using policy_type = Policy;
+    using criterion_type = Criterion;
     /// How it judges: whose tokens are drawn from a row that is stated, by that row.
     using judge_type = typename judge_of<Criterion, inner_draft_distribution, trees>::type;
+
+    static constexpr bool proposes_what_it_drew = ProposedRows == proposed_rows::what_it_drew;
+    /// Of a model that verifies where its rows are made, where nothing but its verdict is needed of them.
+    using device_verifier_type =
+        std::conditional_t<proposes_what_it_drew && !drafts_in_target<Inner>,
+                           stage_verifier_t<Inner, model_type, Criterion>, rounds::no_device_verifier>;
 
     /// What it has learned and counted.
     struct progress {
@@ -82,9 +98,11 @@ class stage {
         proposal<typename Inner::draft_distribution_type> block{};  ///< from here on storage
         accept::walk_storage<transform::pipeline, judge_type> rows{};
         distribution mixed{};
+        verdict decided{};
+        states_of_verifier<Inner> states{};
+        std::optional<device_verifier_type> verifier{};  ///< of this sequence, once it has been asked for
     };
     static constexpr bool shows_rows = true;
-    static constexpr bool proposes_what_it_drew = ProposedRows == proposed_rows::what_it_drew;
 
     /// Refuses a drafter of another vocabulary.
     stage(Inner inner, Source&& source, Policy policy, Criterion criterion)
@@ -97,6 +115,7 @@ class stage {
           criterion_(std::move(criterion)) {
         detail::check_same_vocabulary("the models of a cascade", "one", inner_, "the next", model());
         draft::check_target(inner_, model());
+        augur::detail::check_hidden_size(inner_, model());
     }
 
     const Inner& inner() const { return inner_; }
@@ -115,9 +134,15 @@ class stage {
     }
 
     void prepare(state_type& state, const prefix& prompt) const {
-        draft::prepare(inner_, state.inner, prompt);
+        const bool fits = prompt.size() <= model().context_length();
         state.cache.reserve(prompt.capacity());
-        if (prompt.size() <= model().context_length()) state.cache.fill(prompt.tokens().first(prompt.size() - 1));
+        if constexpr (ReadsStates<Inner>) {
+            if (fits) state.states.prepare(state.cache, inner_, state.inner, prompt);
+            draft::prepare(inner_, state.inner, prompt);
+        } else {
+            draft::prepare(inner_, state.inner, prompt);
+            if (fits) state.cache.fill(prompt.tokens().first(prompt.size() - 1));
+        }
     }
 
     /// Refuses what its criterion or its drafter refuses.
@@ -137,6 +162,14 @@ class stage {
     flow::task propose(state_type& state, auto& context, proposal<draft_distribution_type>& proposed) const {
         speculative_suffix speculative(context.prefix());
         bool more = true;
+        if constexpr (ReadsStates<Inner>) {
+            state.states.forget();
+            const bool drafts = context.wants_more(0) && context.prefix().size() <= model().context_length();
+            if (drafts && state.states.lack(context.prefix())) {
+                co_await flow::alone{
+                    [&] { state.states.catch_up(state.cache, inner_, state.inner, context.prefix()); }};
+            }
+        }
         for (std::size_t attempt = 0; more && context.wants_more(proposed.size()) && attempt < most_rounds; ++attempt) {
             if (context.prefix().size() > model().context_length()) break;
             state.now.seen.round = context.rounds_inside() * most_rounds + attempt;
@@ -149,11 +182,16 @@ class stage {
         state.settled.seen = state.now.seen;
         state.settled.policy = state.now.policy;
         state.cache.rewind(committed.tokens());
-        inner_.on_commit(state.inner, committed);
+        if constexpr (ReadsStates<Inner>) {
+            state.states.commit(state.cache, inner_, state.inner, committed);
+        } else {
+            inner_.on_commit(state.inner, committed);
+        }
     }
 
     void abandon(state_type& state) const {
         state.now = state.settled;
+        if constexpr (ReadsStates<Inner>) state.states.forget();
         draft::abandon(inner_, state.inner);
     }
 
@@ -169,7 +207,10 @@ class stage {
         using chooser_type = nested_chooser<std::remove_reference_t<decltype(context.chooser())>>;
         chooser_type chooser(context.chooser());  // deduced, that of a nested one would be a copy
         const std::size_t wanted = context.wanted() - proposed.size();
-        const std::size_t most = proposed.empty() && wanted == 1 ? 1 : wanted - 1;  // see the class
+        std::size_t most = proposed.empty() && wanted == 1 ? 1 : wanted - 1;  // see the class
+        if constexpr (ReadsStates<Inner>) {
+            if (!state.states.are_of(before)) most = 0;
+        }
         const std::size_t budget =
             model::most_drafted(model(), std::min<std::size_t>(most, model().context_length() - before.size()));
         seen.prefix_length = before.size();
@@ -179,97 +220,11 @@ class stage {
         within.fit_trees(model::room_for_tree(model()));
         augur::detail::stopwatch watch(context.timed());
         time_spent seconds;
-        const auto judge = [&](const auto& rows) {
-            const std::size_t first = proposed.size();
-            const verdict decided = judge_block(state, context, chooser, seen.round, rows, proposed);
-            seconds.accept = watch.lap();
-            for (const token t : proposed.tokens().subspan(first)) speculative.push(t);
-            more = !decided.invalid_row();
-            learn(state, before, rows, decided, within.seen(), seconds);
-            if constexpr (trees) {
-                if (!state.block.is_chain()) state.cache.keep(std::span(decided.path).first(decided.accepted));
-            }
-        };
+        stage_judge judge(*this, state, context, chooser, before, within.seen(), watch, seconds, proposed, speculative);
         co_await rounds::judged_round<trees>(inner_, state.inner, within, state.cache, state.block, watch, seconds,
                                              judge);
+        more = judge.may_go_on();
     }
-
-    /// Judges the block and adds the accepted tokens to the proposal.
-    verdict judge_block(state_type& state, auto& context, auto& chooser, std::size_t round, const auto& rows,
-                        proposal<draft_distribution_type>& proposed) const {
-        const distribution* from = nullptr;
-        const additions<std::remove_reference_t<decltype(context)>, std::remove_cvref_t<decltype(rows)>> added{
-            criterion_, state, context, rows, proposed, from};
-        verdict decided;
-        const auto walk = [&](const auto& criterion) {
-            accept::walk(criterion, rounds::as_judged<trees, Criterion>(state.block), rows, context.transform(),
-                         context.prefix(), chooser, round, state.rows, decided, added);
-        };
-        if constexpr (std::same_as<judge_type, Criterion>) {
-            walk(criterion_);
-        } else {
-            walk(judge_type{criterion_, state.mixed, from});
-        }
-        return decided;
-    }
-
-    /// Counts the round, and shows it to the policy.
-    void learn(state_type& state, const prefix& after, const auto& rows, const verdict& decided,
-               const observation& decided_on, const time_spent& seconds) const {
-        observation& seen = state.now.seen;
-        state.settled.counts.reserve(state.block.size());  // that on_commit need not
-        state.now.counts.add(state.block.size(), decided.accepted);
-        const no_states states;
-        policy::show(
-            state.now.policy,
-            round_view{after, seen.prefix_length, state.block, rows, states, decided, {}, decided_on, seconds});
-        seen.last_drafted = state.block.size();
-        seen.last_accepted = decided.accepted;
-        if (decided.accepted > 0 || decided.next != no_token) {
-            const std::size_t last = decided.next == no_token ? decided.accepted - 1 : decided.accepted;
-            policy::see_target<Policy>(seen, rows, last == 0 ? 0 : 1 + decided.node(last - 1));
-        }
-    }
-
-    /// Watches a walk: each token is proposed with the row that it was drawn from.
-    template <class Context, class Rows>
-    struct additions {
-        const Criterion& criterion;
-        state_type& state;
-        Context& context;
-        const Rows& rows;
-        proposal<draft_distribution_type>& proposed;
-        const distribution*& from;  ///< as found when the token was judged, or null
-
-        bool wants(std::size_t row) const { return context.wants_more(proposed.size(), rows[row]); }
-        void took(std::size_t row, const distribution& target, token taken) const {
-            const distribution* found = std::exchange(from, nullptr);
-            if (const std::size_t node = judged_at(row, taken); found == nullptr && node < state.block.size()) {
-                found = &row_of(criterion, target, state.block[node], state.mixed);
-            }
-            distribution& stated = proposed.next_row();
-            if constexpr (!proposes_what_it_drew) {
-                stated = target;
-            } else if constexpr (LeavesNothingOpen<Criterion>) {
-                stated.become_point(taken, target.size());
-            } else {
-                stated = found == nullptr ? target : *found;
-            }
-            proposed.complete(taken);
-        }
-
-        /// The node that was judged after this row: the one that was taken, else the first; none where none follows.
-        std::size_t judged_at(std::size_t row, token taken) const {
-            const auto parents = parents_of(state.block);
-            const std::size_t size = state.block.size();
-            const auto after = static_cast<std::int32_t>(row) - 1;
-            const std::size_t first = parents::next_child(parents, size, after, row);
-            for (std::size_t node = first; node < size; node = parents::next_child(parents, size, after, node + 1)) {
-                if (state.block.tokens()[node] == taken) return node;
-            }
-            return first;
-        }
-    };
 
     Inner inner_;
     detail::owned_or_borrowed<Source> model_;

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "augur/draft/concept.hpp"
+#include "augur/draft/calls.hpp"
 #include "augur/draft/context.hpp"
 #include "augur/policy/fixed_length.hpp"
 #include "augur/testing/choices.hpp"

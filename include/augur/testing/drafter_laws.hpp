@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "augur/draft/concept.hpp"
+#include "augur/draft/calls.hpp"
 #include "augur/draft/context.hpp"
 #include "augur/policy/fixed_length.hpp"
 #include "augur/random/chooser.hpp"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "augur/draft/concept.hpp"
+#include "augur/draft/calls.hpp"
 #include "augur/random/chooser.hpp"
 #include "augur/testing/choices.hpp"
 #include "augur/testing/compare_proposals.hpp"

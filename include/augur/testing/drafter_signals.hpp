@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "augur/draft/concept.hpp"
+#include "augur/draft/calls.hpp"
 #include "augur/measure/entropy.hpp"
 #include "augur/random/chooser.hpp"
 #include "augur/testing/choices.hpp"

@@ -39,7 +39,7 @@ class fault_batch_runs {
         std::vector<std::unique_ptr<session_type>> sessions;
         for (std::size_t i = 0; i < prompts_.size(); ++i) sessions.push_back(begin(i, trial));
         decode::batch<Scheme, random::philox_chooser> together(scheme_, {.log_probabilities = true, .timed = false});
-        together.on_round([&](const session_type& s) { note(trial, sessions, s); });
+        std::vector<std::size_t> noted(sessions.size());
         fault_listener listener(faults_, trial.trouble, false);
         std::size_t failures = 0;
         const std::size_t most = by.calls.count + by.allocations + 2;
@@ -52,6 +52,10 @@ class fault_batch_runs {
                 }
                 together.advance();
             });
+            for (std::size_t i = 0; i < sessions.size(); ++i) {
+                const std::size_t before = std::exchange(noted[i], sessions[i]->counts.rounds());
+                if (noted[i] > before) note(trial.outcomes[i], *sessions[i]);
+            }
             if (!sound) ++failures;
         }
         trial.calls = faults_.calls();
@@ -78,13 +82,9 @@ class fault_batch_runs {
         return std::make_unique<session_type>(scheme_, prompts_[i], options_.chosen.sampling, std::move(stops),
                                               random::philox_chooser(options_.chosen.seed + i));
     }
-    static void note(fault_batch_trial& trial, const std::vector<std::unique_ptr<session_type>>& sessions,
-                     const session_type& s) {
-        for (std::size_t i = 0; i < sessions.size(); ++i) {
-            if (sessions[i].get() != &s) continue;
-            for (const commit::committed_token& t : s.last.committed) trial.outcomes[i].recorded.push_back(t.id);
-            for (const double each : s.last.log_probabilities) trial.outcomes[i].log_probabilities.push_back(each);
-        }
+    static void note(fault_outcome& outcome, const session_type& s) {
+        for (const commit::committed_token& t : s.last.committed) outcome.recorded.push_back(t.id);
+        for (const double each : s.last.log_probabilities) outcome.log_probabilities.push_back(each);
     }
     static bool is_running(const std::vector<std::unique_ptr<session_type>>& sessions) {
         for (const auto& s : sessions) {

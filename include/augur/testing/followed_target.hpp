@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "augur/decode/session.hpp"
-#include "augur/draft/concept.hpp"
+#include "augur/draft/calls.hpp"
 #include "augur/draft/context.hpp"
 #include "augur/model/cached_sequence.hpp"
 #include "augur/model/concepts.hpp"

@@ -13,11 +13,15 @@
 #include "augur/accept/coupled.hpp"
 #include "augur/accept/rejection_sampling.hpp"
 #include "augur/accept/walk.hpp"
+#include "augur/detail/stopwatch.hpp"
+#include "augur/draft/calls.hpp"
 #include "augur/draft/context.hpp"
 #include "augur/draft/draw_next.hpp"
+#include "augur/flow/task.hpp"
+#include "augur/model/cached_sequence.hpp"
 #include "augur/policy/fixed_length.hpp"
 #include "augur/random/chooser.hpp"
-#include "augur/testing/compare_rows.hpp"
+#include "augur/round/judged_round.hpp"
 #include "augur/testing/enumerate.hpp"
 #include "augur/testing/explain.hpp"
 #include "augur/testing/law_chooser.hpp"
@@ -25,7 +29,11 @@
 #include "augur/testing/promise.hpp"
 #include "augur/testing/report.hpp"
 #include "augur/transform/pipeline.hpp"
+#include "augur/types/prefix.hpp"
+#include "augur/types/proposal.hpp"
+#include "augur/types/statistics.hpp"
 #include "augur/types/topology.hpp"
+#include "augur/types/verdict.hpp"
 
 namespace augur::testing {
 
@@ -48,55 +56,66 @@ struct tree_round {
         return logits;
     }
 
-    /// What the draft draws. A node for which its siblings leave nothing is left out, with what is beneath it.
+    /// Drafts the nodes in the order of the shape. A node for which its siblings leave nothing is left out, with what
+    /// is beneath it.
     template <class TokenSelector>
-    proposal<typename TokenSelector::draft_distribution_type> drafted(const TokenSelector& token_selector,
-                                                                      law_chooser chooser) const {
-        const transform::pipeline transform(sampling, draft.vocabulary_size());
+    struct drafter {
+        using draft_distribution_type = typename TokenSelector::draft_distribution_type;
+        static constexpr bool branches = true;
+        struct state_type {};
+
+        const tree_round& of;
+        TokenSelector token_selector;
+
+        state_type make_state() const { return {}; }
+        void propose(state_type&, auto& context, proposal<draft_distribution_type>& proposed) const {
+            std::vector<std::optional<std::int32_t>> numbers;
+            for (std::size_t node = 0; node < of.shape.size(); ++node) {
+                const std::int32_t planned = of.shape.parents()[node];
+                const auto parent =
+                    planned == after_prefix ? std::optional(planned) : numbers[static_cast<std::size_t>(planned)];
+                const std::size_t size = proposed.size();
+                if (parent) {
+                    const draft::at_node path(context, proposed, *parent);
+                    of.add(token_selector, context, proposed, *parent);
+                }
+                numbers.push_back(proposed.size() > size ? std::optional(static_cast<std::int32_t>(size))
+                                                         : std::nullopt);
+            }
+        }
+        void on_commit(state_type&, const prefix&) const {}
+    };
+
+    /// Drafts, scores and judges, as a step and a stage do (rounds::judged_round). `storage`: of the walks, earlier
+    /// ones too.
+    template <class Criterion, class TokenSelector>
+    verdict judged(const Criterion& criterion, const TokenSelector& token_selector, law_chooser chooser,
+                   proposal<typename TokenSelector::draft_distribution_type>& proposed,
+                   accept::walk_storage<transform::pipeline, Criterion>& storage) const {
+        const drafter<TokenSelector> drafts{*this, token_selector};
+        const transform::pipeline transform(sampling, target.vocabulary_size());
+        const policy::fixed_length policy{length()};
         prefix before(prompt);
-        draft::context context(before, transform, chooser, policy::fixed_length{}, {.prefix_length = before.size()},
-                               length());
-        proposal<typename TokenSelector::draft_distribution_type> proposed;
-        std::vector<std::optional<std::int32_t>> numbers;
-        for (std::size_t node = 0; node < shape.size(); ++node) {
-            const std::int32_t planned = shape.parents()[node];
-            const auto parent =
-                planned == after_prefix ? std::optional(planned) : numbers[static_cast<std::size_t>(planned)];
-            const std::size_t size = proposed.size();
-            if (parent) {
-                const draft::at_node path(context, proposed, *parent);
-                add(token_selector, context, proposed, *parent);
-            }
-            numbers.push_back(proposed.size() > size ? std::optional(static_cast<std::int32_t>(size)) : std::nullopt);
-        }
-        return proposed;
+        typename drafter<TokenSelector>::state_type state;
+        model::cached_sequence<function_model> cache(target);
+        draft::context context(before, transform, chooser, policy, {.prefix_length = before.size()}, length());
+        augur::detail::stopwatch watch(false);
+        time_spent seconds;
+        verdict decided;
+        const auto judge = [&](const auto& rows) {
+            accept::walk(criterion, proposed, rows, transform, before, chooser, 0, storage, decided);
+        };
+        flow::runner(rounds::judged_round<true>(drafts, state, context, cache, proposed, watch, seconds, judge))
+            .finish();
+        return decided;
     }
 
-    /// The target's rows after the prompt and after the path to each node.
-    row_copies rows(const ChainProposal auto& proposed) const {
-        row_copies copies{row(target, prompt)};
-        for (std::size_t node = 0; node < proposed.size(); ++node) {
-            std::vector<token> path;
-            for (auto at = static_cast<std::int32_t>(node); at != after_prefix;
-                 at = parents::of(parents_of(proposed), static_cast<std::size_t>(at))) {
-                path.insert(path.begin(), proposed.tokens()[static_cast<std::size_t>(at)]);
-            }
-            path.insert(path.begin(), prompt.begin(), prompt.end());
-            copies.push_back(row(target, path));
-        }
-        return copies;
-    }
-
-    /// The accepted path, the token that follows, and what `criterion` then draws from the target. `storage`: of the
-    /// walks, earlier ones too.
+    /// The accepted path, the token that follows, and what `criterion` then draws from the target.
     template <class Criterion, class TokenSelector>
     std::vector<token> text(const Criterion& criterion, const TokenSelector& token_selector, law_chooser chooser,
                             accept::walk_storage<transform::pipeline, Criterion>& storage) const {
-        const auto proposed = drafted(token_selector, chooser);
-        const transform::pipeline transform(sampling, target.vocabulary_size());
-        prefix before(prompt);
-        verdict decided;
-        accept::walk(criterion, proposed, rows(proposed), transform, before, chooser, 0, storage, decided);
+        proposal<typename TokenSelector::draft_distribution_type> proposed;
+        const verdict decided = judged(criterion, token_selector, chooser, proposed, storage);
         std::vector<token> tokens;
         for (std::size_t i = 0; i < decided.accepted; ++i) tokens.push_back(proposed.tokens()[decided.node(i)]);
         if (!decided.invalid_row()) tokens.push_back(decided.next);

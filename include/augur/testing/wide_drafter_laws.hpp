@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "augur/draft/concept.hpp"
+#include "augur/draft/calls.hpp"
 #include "augur/random/chooser.hpp"
 #include "augur/testing/choices.hpp"
 #include "augur/testing/compare_proposals.hpp"

@@ -18,7 +18,7 @@ namespace augur {
 /// Weights over the vocabulary with their sum; probability(t) is weight over sum, in double precision. The float
 /// weights *are* the distribution: whatever is drawn, accepted or subtracted uses them and this one sum, so a law that
 /// holds for real numbers holds here to double precision. With them go the sums of their chunks (detail/chunks.hpp), so
-/// that whoever draws, races or subtracts passes over chunks without weight, which are nearly all after a cut.
+/// that draws, races and differences pass over chunks without weight, which are nearly all after a cut.
 /// A distribution that came from greedy decoding stores its single token only.
 class distribution {
  public:

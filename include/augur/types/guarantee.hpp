@@ -149,7 +149,7 @@ using meet_t = typename detail::meet<A, B>::type;
 
 namespace augur {
 
-/// One of guarantee::*: whoever reads a guarantee knows what each of them means.
+/// One of guarantee::*: code that reads a guarantee knows what each of them means.
 template <class G>
 concept Guarantee = guarantee::detail::stated<G>;
 

@@ -41,8 +41,8 @@ class prefix_tokens : public std::span<const token> {
     std::size_t settled_ = 0;
 };
 
-/// Committed tokens: the prompt, then what was generated; with counts for penalties kept in step. Whoever follows it
-/// finds what is new in time that does not depend on its length (text_follower).
+/// Committed tokens: the prompt, then what was generated; with counts for penalties kept in step. A text_follower
+/// finds what is new in time that does not depend on the length.
 class prefix {
  public:
     prefix() = default;

@@ -15,7 +15,7 @@ namespace augur {
 
 /// One row of logits, float32, as long as the vocabulary. A non-owning view. It may name the only tokens whose logits
 /// can be above -infinity: a head over a part of the vocabulary then costs who reads its rows no more than that part.
-/// All others are -infinity in the row, too, so that whoever does not ask reads the same row.
+/// All others are -infinity in the row, too, so that code that does not ask reads the same row.
 class logit_row : public std::span<const float> {
  public:
     constexpr logit_row() = default;

@@ -128,6 +128,10 @@ class speculation_loop {
         return {target.system(), drafter_type(draft, target, sizes), policy, criterion, chosen, sizes};
     }
 
+    /// Launches a round. It is no rounds::judged_round: that is run by the host, which sees the proposal before it asks
+    /// for rows, and the rows before it judges. Here nothing comes to the host between draft and commit, so that the
+    /// round can be recorded and repeated; its decisions are kernels, which include the policy's, the criterion's and
+    /// plan_query's source.
     void round() const {
         text_.launch_draft();
         const auto in = text_.view();

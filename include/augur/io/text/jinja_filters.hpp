@@ -8,6 +8,7 @@
 #include <augur/io/text/jinja_operators.hpp>
 #include <augur/io/text/jinja_text.hpp>
 #include <augur/io/text/jinja_value.hpp>
+#include <augur/io/text/markup.hpp>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
@@ -167,7 +168,7 @@ inline value filter_tojson(machine& m, const value& of, const arguments& given) 
 inline std::optional<value> filter_text(machine& m, std::string_view name, const value& of) {
     if (name == "string") return soft_text(m, of);
     if (name == "safe") return value(text_of(m, of), true);
-    if (name == "escape" || name == "e") return of.is_safe() ? of : make_text(m, escaped(text_of(m, of)), true);
+    if (name == "escape" || name == "e") return of.is_safe() ? of : make_text(m, markup_of(text_of(m, of)), true);
     const auto text = soft_text(m, of);
     if (name == "lower") return lowered(m, text.bytes(), text.is_safe());
     if (name == "upper") return uppered(m, text.bytes(), text.is_safe());

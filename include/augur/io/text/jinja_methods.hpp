@@ -11,6 +11,7 @@
 #include <augur/io/text/jinja_print.hpp>
 #include <augur/io/text/jinja_text.hpp>
 #include <augur/io/text/jinja_value.hpp>
+#include <augur/io/text/markup.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -172,7 +173,7 @@ class str_caller {
     value call_replace() const {
         const auto in = bind({"old", "new", "count"});
         const auto part = [&](std::size_t i) {
-            return is_safe_ && !in.at(i).is_safe() ? escaped(in.text(i)) : in.text(i);
+            return is_safe_ && !in.at(i).is_safe() ? markup_of(in.text(i)) : in.text(i);
         };
         const auto from = part(0), to = part(1);
         at_.make(count_of(text_, from) * to.size());

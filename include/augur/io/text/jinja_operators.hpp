@@ -5,6 +5,7 @@
 #include <augur/io/text/jinja_print.hpp>
 #include <augur/io/text/jinja_text.hpp>
 #include <augur/io/text/jinja_value.hpp>
+#include <augur/io/text/markup.hpp>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -166,7 +167,7 @@ inline value repeated(meter& at, const value& of, std::int64_t times) {
 /// Texts side by side; markup escapes the other.
 inline value joined(meter& at, const value& a, const value& b) {
     const bool is_safe = a.is_safe() || b.is_safe();
-    const auto part = [&](const value& of) { return is_safe && !of.is_safe() ? escaped(of.bytes()) : of.bytes(); };
+    const auto part = [&](const value& of) { return is_safe && !of.is_safe() ? markup_of(of.bytes()) : of.bytes(); };
     at.make(a.bytes().size() + b.bytes().size());
     return make_text(at, part(a) + part(b), is_safe);
 }

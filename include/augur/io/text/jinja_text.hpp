@@ -165,31 +165,4 @@ inline std::string real_text(double of) {
     return out.find('.') == std::string::npos ? out + ".0" : out;
 }
 
-/// What markup escapes: & < > ' ".
-inline std::string escaped(std::string_view text) {
-    std::string out;
-    for (const char letter : text) {
-        switch (letter) {
-            case '&':
-                out += "&amp;";
-                break;
-            case '<':
-                out += "&lt;";
-                break;
-            case '>':
-                out += "&gt;";
-                break;
-            case '\'':
-                out += "&#39;";
-                break;
-            case '"':
-                out += "&#34;";
-                break;
-            default:
-                out += letter;
-        }
-    }
-    return out;
-}
-
 }  // namespace augur::io::jinja
