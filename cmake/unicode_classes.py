@@ -13,8 +13,9 @@ VERSION = "16.0.0"
 END = 0x110000
 SPACES = [(0x9, 0xD), (0x20, 0x20), (0x85, 0x85), (0xA0, 0xA0), (0x1680, 0x1680), (0x2000, 0x200A), (0x2028, 0x2029), (0x202F, 0x202F), (0x205F, 0x205F), (0x3000, 0x3000)]
 LATER_NUMBERS = [(0x11DE0, 0x11DE9), (0x16FF4, 0x16FF6)]  # in Unicode 17.0
-KINDS = {"L": 1, "N": 2, "M": 3}
-SPACE, LATER_NUMBER = 4, 5
+KINDS = {"Lm": 1, "Lo": 1, "N": 2, "M": 3, "Lu": 6, "Lt": 6, "Ll": 7}
+SPACE, LATER_NUMBER, UPPER, LOWER = 4, 5, 6, 7
+EVEN_IS_UPPER, ODD_IS_UPPER = 8, 9  # of a run of two or more letters: upper and lower case in turns
 HEADER = pathlib.Path(__file__).resolve().parent.parent / "include/augur/io/text/unicode_classes.hpp"
 BEGIN, FINISH = "    // clang-format off\n", "    // clang-format on\n"
 
@@ -23,13 +24,26 @@ def kind_of(point):
     for ranges, kind in ((SPACES, SPACE), (LATER_NUMBERS, LATER_NUMBER)):
         if any(first <= point <= last for first, last in ranges):
             return kind
-    return KINDS.get(unicodedata2.category(chr(point))[0], 0)
+    category = unicodedata2.category(chr(point))
+    return KINDS.get(category, KINDS.get(category[0], 0))
+
+
+def turn_of(point):
+    """The kind of a run of letters in turns, for one of them."""
+    return EVEN_IS_UPPER if (kind_of(point) == UPPER) == (point % 2 == 0) else ODD_IS_UPPER
+
+
+def takes_turns(point):
+    """Whether a code point and the next are letters of different case."""
+    return {kind_of(point), kind_of(point + 1)} == {UPPER, LOWER}
 
 
 def runs():
     last = None
     for point in range(END):
         kind = kind_of(point)
+        if kind in (UPPER, LOWER) and (last == turn_of(point) or (kind != last and takes_turns(point))):
+            kind = turn_of(point)
         if kind != last:
             yield point << 4 | kind
         last = kind

@@ -12,7 +12,8 @@ except ImportError:
 
 HEADER = pathlib.Path(__file__).resolve().parents[2] / "include/augur/io/text/unicode_classes.hpp"
 END = 0x110000
-LETTER, NUMBER, MARK, LATER_NUMBER = 1, 2, 3, 5
+LETTER, NUMBER, MARK, LATER_NUMBER, UPPER, LOWER = 1, 2, 3, 5, 6, 7
+EVEN_IS_UPPER, ODD_IS_UPPER = 8, 9
 
 
 def table():
@@ -23,6 +24,8 @@ def table():
     for run, behind in zip(runs, [*runs[1:], END << 4]):
         for point in range(run >> 4, behind >> 4):
             kinds[point] = run & 15
+            if run & 15 in (EVEN_IS_UPPER, ODD_IS_UPPER):
+                kinds[point] = LOWER if (point + run) % 2 else UPPER
     return kinds
 
 
@@ -35,12 +38,13 @@ def chunks():
 class Tables(unittest.TestCase):
     def test_classes(self):
         kinds = table()
-        for name, kind in (("L", LETTER), ("N", NUMBER), ("M", MARK)):
-            remove = tokenizers.pre_tokenizers.Split(tokenizers.Regex(rf"\p{{{name}}}"), "removed")
+        letters = {"L": (LETTER, UPPER, LOWER), "Lu}\\p{Lt": (UPPER,), "Ll": (LOWER,), "Lm}\\p{Lo": (LETTER,)}
+        for name, wanted in {**letters, "N": (NUMBER,), "M": (MARK,)}.items():
+            remove = tokenizers.pre_tokenizers.Split(tokenizers.Regex(rf"[\p{{{name}}}]"), "removed")
             for points in chunks():
                 left = {letter for piece, _ in remove.pre_tokenize_str("\x01".join(map(chr, points))) for letter in piece}
                 theirs = {point for point in points if chr(point) not in left}
-                self.assertEqual(theirs, {point for point in points if kinds[point] == kind}, name)
+                self.assertEqual(theirs, {point for point in points if kinds[point] in wanted}, name)
 
     def test_digits(self):
         kinds = table()

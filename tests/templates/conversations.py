@@ -204,15 +204,15 @@ def asked(template, case, add_generation_prompt):
     return {"template": template, "add_generation_prompt": add_generation_prompt, **CASES[case]}
 
 
-def rendered_by_jinja(of, compiled):
+def rendered_by_jinja(of, compiled, bos="<s>", eos="</s>"):
     """What Jinja2 makes of a request; None where it refuses. `compiled`: of its template."""
     given = {
         "messages": of["messages"],
         "tools": of.get("tools"),
         "documents": of.get("documents"),
         "add_generation_prompt": of["add_generation_prompt"],
-        "bos_token": "<s>",
-        "eos_token": "</s>",
+        "bos_token": bos,
+        "eos_token": eos,
     }
     try:
         return compiled.render(**given, **of.get("variables", {}))

@@ -44,6 +44,18 @@ BOOST_AUTO_TEST_CASE(llama_and_qwen) {
     BOOST_TEST(cut("qwen2", "#tag\r\n") == "#tag|\r\n");
 }
 
+BOOST_AUTO_TEST_CASE(gpt4o_and_tekken_part_words_by_case) {
+    BOOST_TEST(cut("gpt-4o", "camelCaseXMLHttp I'M 1234") == "camel|Case|XMLHttp| I'M| |123|4");
+    BOOST_TEST(cut("tekken", "camelCase I'M 12 a/\n/") == "camel|Case| I|'M| |1|2| a|/\n/");
+    BOOST_TEST(cut("gpt-4o", "\u0416\u0436\u01c5\u02b0a") == "\u0416\u0436|\u01c5\u02b0a");
+    BOOST_TEST(cut("gpt-4o", "e\u0301\u0939\u093f") == "e\u0301\u0939\u093f");
+}
+
+BOOST_AUTO_TEST_CASE(qwen35_keeps_marks_in_words) {
+    BOOST_TEST(cut("qwen35", "e\u0301x 12") == "e\u0301x| |1|2");
+    BOOST_TEST(cut("qwen2", "e\u0301x") == "e|\u0301x");
+}
+
 BOOST_AUTO_TEST_CASE(white_space_is_unicodes) {
     BOOST_TEST(cut("gpt-2", "a\u3000\u2003b") == "a|\u3000|\u2003|b");
     BOOST_TEST(cut("gpt-2", "a\u0085b") == "a|\u0085|b");

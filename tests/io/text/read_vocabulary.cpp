@@ -106,6 +106,31 @@ BOOST_AUTO_TEST_CASE(sentencepiece_and_its_defaults) {
     BOOST_TEST(!read(file).add_bos);
 }
 
+BOOST_AUTO_TEST_CASE(gemma4_merges_pieces_by_a_list) {
+    gguf_writer file;
+    file.set("tokenizer.ggml.model", std::string("gemma4"));
+    file.set("tokenizer.ggml.tokens", strings{"<unk>", "<bos>", "<0x0A>", "a", "▁", "▁a", "▁▁", "<0x62>", "\n\n"});
+    file.set("tokenizer.ggml.token_type", numbers{2, 3, 6, 1, 1, 1, 1, 6, 4});
+    file.set("tokenizer.ggml.scores", std::vector<float>(9));  // as writers leave them: of no use
+    file.set("tokenizer.ggml.merges", strings{"▁ ▁", "▁ a"});
+    file.set("tokenizer.ggml.bos_token_id", std::uint32_t{1});
+    const tokenizer tokens(read(file));
+    BOOST_TEST((tokens.encode("a  a b\n\n\n") == std::vector<token>{1, 3, 6, 3, 4, 7, 8, 2}));
+    auto bare = file;
+    bare.set("tokenizer.ggml.add_space_prefix", false);
+    BOOST_TEST((tokenizer(read(bare)).encode("a") == std::vector<token>{1, 3}));
+    file.set("tokenizer.ggml.add_space_prefix", true);
+    BOOST_CHECK_EXCEPTION(read(file), augur::error, says({"add_space_prefix", "'gemma4'"}));
+}
+
+BOOST_AUTO_TEST_CASE(phi3_strips_white_space_behind_its_control_tokens) {
+    auto file = sentencepiece();
+    file.set("tokenizer.ggml.scores", std::vector<float>(5)).set("tokenizer.ggml.bos_token_id", std::uint32_t{1});
+    BOOST_TEST(read(file).strips_right.empty());
+    file.set("general.architecture", std::string("phi3"));
+    BOOST_TEST((read(file).strips_right == std::vector<token>{2}));  // not behind <s>
+}
+
 BOOST_AUTO_TEST_CASE(what_is_missing_or_unsupported_is_named) {
     BOOST_CHECK_EXCEPTION(read(gguf_writer()), augur::error, says({"tokenizer.ggml.model"}));
     BOOST_CHECK_EXCEPTION(read(byte_level()), augur::error, says({"tokenizer.ggml.merges"}));
@@ -115,10 +140,10 @@ BOOST_AUTO_TEST_CASE(what_is_missing_or_unsupported_is_named) {
     BOOST_CHECK_EXCEPTION(read(untyped), augur::error, says({"tokenizer.ggml.token_type"}));
     gguf_writer bert;
     bert.set("tokenizer.ggml.model", std::string("bert")).set("tokenizer.ggml.tokens", strings{"a"});
-    BOOST_CHECK_EXCEPTION(read(bert), augur::error, says({"'bert'", "gpt2", "llama"}));
+    BOOST_CHECK_EXCEPTION(read(bert), augur::error, says({"'bert'", "gpt2", "llama", "gemma4"}));
     auto other = byte_level();
-    other.set("tokenizer.ggml.pre", std::string("tekken")).set("tokenizer.ggml.merges", strings{});
-    BOOST_CHECK_EXCEPTION(read(other), augur::error, says({"'tekken'", "smollm", "qwen2"}));
+    other.set("tokenizer.ggml.pre", std::string("viking")).set("tokenizer.ggml.merges", strings{});
+    BOOST_CHECK_EXCEPTION(read(other), augur::error, says({"'viking'", "smollm", "qwen2"}));
 }
 
 BOOST_AUTO_TEST_CASE(counts_and_ids_that_disagree_are_refused) {

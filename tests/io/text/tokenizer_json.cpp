@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <augur/io/text/text_codec.hpp>
 #include <boost/test/unit_test.hpp>
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -110,10 +111,21 @@ BOOST_AUTO_TEST_CASE(pre_tokenizers_are_known_by_their_patterns) {
     const json digits = {{"type", "Digits"}, {"individual_digits", true}};
     BOOST_TEST(name(byte_level_step(true)) == "gpt-2");
     BOOST_TEST(name(sequence("pretokenizers", {digits, byte_level_step(true)})) == "smollm");
-    for (const auto* rules : {"llama-bpe", "qwen2"}) {
-        const auto pattern = find_split_rules(rules).patterns[0];
-        BOOST_TEST(name(sequence("pretokenizers", {split_step(pattern), byte_level_step(false)})) == rules);
+    for (const auto* rules : {"llama-bpe", "qwen2", "qwen35", "gpt-4o", "tekken"}) {
+        auto split = split_step(find_split_rules(rules).patterns[0]);
+        BOOST_TEST(name(sequence("pretokenizers", {split, byte_level_step(false)})) == rules);
+        split["behavior"] = "Removed";
+        BOOST_CHECK_EXCEPTION(name(sequence("pretokenizers", {split, byte_level_step(false)})), augur::error,
+                              says({"\"Removed\"", "not supported"}));
+        split["invert"] = true;  // what is no match goes, and there is none
+        BOOST_TEST(name(sequence("pretokenizers", {split, byte_level_step(false)})) == rules);
     }
+    auto apart = split_step(digit_pattern);
+    BOOST_TEST(name(sequence("pretokenizers", {apart, byte_level_step(true)})) == "split-digits");
+    apart["behavior"] = "Removed";
+    apart["invert"] = true;  // would leave digits alone
+    BOOST_CHECK_EXCEPTION(name(sequence("pretokenizers", {apart, byte_level_step(true)})), augur::error,
+                          says({"\"Removed\"", "not supported"}));
     BOOST_CHECK_EXCEPTION(name(sequence("pretokenizers", {split_step("[a-z]+"), byte_level_step(false)})), augur::error,
                           says({"'[a-z]+'", "smollm"}));
     BOOST_CHECK_EXCEPTION(name(nullptr), augur::error, says({"no pattern"}));
@@ -245,6 +257,46 @@ BOOST_AUTO_TEST_CASE(added_tokens_that_are_not_normalised_are_found_first) {
     BOOST_TEST((tokenizer(words).encode("abc") == std::vector<token>{augur::testing::token_of(words, "a"), 301}));
 }
 
+BOOST_AUTO_TEST_CASE(text_is_normalised_behind_the_first_special_tokens) {
+    auto root = document_of(augur::testing::byte_level_words());
+    for (const auto& [id, text] : {std::pair(300, "e\u0301"), std::pair(301, "\u0171")}) {
+        root["added_tokens"].push_back(added(id, text, false));
+        root["added_tokens"].back()["normalized"] = id == 301;
+    }
+    BOOST_TEST(!read_tokenizer_json(root).nfc);
+    root["normalizer"] = {{"type", "NFC"}};
+    const tokenizer tokens(read_tokenizer_json(root));
+    BOOST_TEST((tokens.encode("e\u0301u\u030b") == std::vector<token>{300, 301}));
+    BOOST_TEST(tokens.decode(tokens.encode("a\u0301")) == "\u00e1");
+    BOOST_TEST(text_codec(tokens).encode("a\u0301").size() == 3u);
+}
+
+/// Gemma 3 lists runs of U+2581 as added tokens; merges make them of spaces.
+BOOST_AUTO_TEST_CASE(added_tokens_of_marks_stand_for_spaces) {
+    auto root = sentencepiece_document();
+    root["normalizer"] = {{"type", "Replace"}, {"pattern", {{"String", " "}}}, {"content", "▁"}};
+    root["model"]["vocab"]["▁▁"] = 269;
+    root["model"]["merges"].push_back(json::array({"▁", "▁"}));
+    root["added_tokens"].push_back(added(269, "▁▁", false));
+    const tokenizer tokens(read_tokenizer_json(root));
+    BOOST_TEST((tokens.encode("h  h") == std::vector<token>{1, 260, 269, 260}));
+    BOOST_TEST(tokens.decode(tokens.encode("h  h")) == "h  h");
+}
+
+BOOST_AUTO_TEST_CASE(special_tokens_strip_white_space) {
+    auto root = document_of(augur::testing::byte_level_words());
+    root["added_tokens"].push_back(added(300, "<l>", false));
+    root["added_tokens"].push_back(added(301, "<r>", false));
+    root["added_tokens"][root["added_tokens"].size() - 2]["lstrip"] = true;
+    root["added_tokens"].back()["rstrip"] = true;
+    const tokenizer tokens(read_tokenizer_json(root));
+    const auto text = [&](const char* of) { return tokens.decode(tokens.encode(of)); };
+    BOOST_TEST(text("a \u3000\n<l> b") == "a<l> b");
+    BOOST_TEST(text("a <r>\u00a0 \r\nb") == "a <r>b");
+    BOOST_TEST(text(" <r> <l> ") == " <r><l> ");
+    BOOST_TEST(text("a<l><r>b\u00e9<l>\u180e") == "a<l><r>b\u00e9<l>\u180e");
+}
+
 BOOST_AUTO_TEST_CASE(an_unknown_token_is_refused_where_a_byte_has_none) {
     auto root = document_of(augur::testing::byte_level_words());
     root["model"]["unk_token"] = "<|endoftext|>";
@@ -285,9 +337,7 @@ BOOST_AUTO_TEST_CASE(each_flaw_is_named) {
              root["model"]["merges"] = json::array({json::array({"h", "e", "l"})});
          },
          {"merge 0", "neither"}},
-        {[](json& root) { root["added_tokens"][0]["rstrip"] = true; }, {"rstrip", "<|endoftext|>"}},
         {[](json& root) { root["added_tokens"][0]["single_word"] = true; }, {"single_word", "<|endoftext|>"}},
-        {[](json& root) { root["added_tokens"][0]["lstrip"] = true; }, {"lstrip", "<|endoftext|>"}},
         {[](json& root) { root["added_tokens"][0]["id"] = 3; }, {"token 3", "<|endoftext|>"}},
         {[](json& root) { root["added_tokens"][0]["id"] = -3; }, {"added_tokens[0]: id must be", "'-3'"}},
         {[](json& root) { root["added_tokens"][0].erase("content"); }, {"added_tokens[0]: the key content"}},

@@ -81,6 +81,14 @@ BOOST_AUTO_TEST_CASE(one_space_is_put_in_front) {
     BOOST_CHECK_EXCEPTION(prefix_of(normalised_by({prepend, prepend, replace})), error,
                           says({"the normalizer step", "Prepend", "is there twice"}));
     BOOST_TEST((prefix_of(cut_by({metaspace("first")})).prefix == space_prefix::at_start));
+    const json spaces = {
+        {"type", "Split"}, {"pattern", {{"String", " "}}}, {"behavior", "MergedWithPrevious"}, {"invert", false}};
+    auto cut_and_normalised = normalised_by({replace});
+    cut_and_normalised["pre_tokenizer"] = spaces;  // Gemma: no space is left to cut at
+    BOOST_TEST((prefix_of(cut_and_normalised).prefix == space_prefix::never));
+    BOOST_CHECK_EXCEPTION(prefix_of({{"pre_tokenizer", spaces}}), error, says({"MergedWithPrevious", "not supported"}));
+    cut_and_normalised["pre_tokenizer"]["behavior"] = "Removed";
+    BOOST_CHECK_EXCEPTION(prefix_of(cut_and_normalised), error, says({"Removed", "not supported"}));
     BOOST_CHECK_EXCEPTION(prefix_of(cut_by({metaspace("always"), metaspace("first")})), error,
                           says({"has 2 steps of the type Metaspace"}));
 }

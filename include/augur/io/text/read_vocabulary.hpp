@@ -104,8 +104,20 @@ void read_byte_level(const File& file, vocabulary& words) {
     words.pre_tokenizer = rules.names[0];
     words.ignore_merges = rules.ignore_merges;
     words.add_bos = rules.add_bos;
+    words.nfc = rules.nfc;
     if (!file.contains("tokenizer.ggml.merges") && is_alphabet(words)) return;
     read_merges(file, words);
+}
+
+/// Phi-3's control tokens take the white space behind them away, but for those of texts and what is unknown; files do
+/// not say so.
+inline void read_phi3(vocabulary& words) {
+    for (std::size_t i = 0; i < words.texts.size(); ++i) {
+        const std::string_view text = words.texts[i];
+        const bool is_special = words.kinds[i] == token_kind::control || words.kinds[i] == token_kind::user_defined;
+        if (!is_special || text == "<unk>" || text == "<s>" || text == "<|endoftext|>") continue;
+        words.strips_right.push_back(static_cast<token>(i));
+    }
 }
 
 template <class File>
@@ -115,6 +127,18 @@ void read_sentencepiece(const File& file, vocabulary& words) {
     words.add_bos = true;
     const bool prefix = file.template get_or<bool>("tokenizer.ggml.add_space_prefix", true);
     words.prefix = prefix ? space_prefix::always : space_prefix::never;
+    if (file.template get_or<std::string>("general.architecture", "") == "phi3") read_phi3(words);
+}
+
+/// Gemma 4: merges instead of scores, spaces as U+2581, bytes as a last resort.
+template <class File>
+void read_gemma4(const File& file, vocabulary& words) {
+    words.kind = tokenizer_kind::sentencepiece_bpe;
+    words.add_bos = true;
+    if (file.template get_or<bool>("tokenizer.ggml.add_space_prefix", false)) {
+        augur::detail::fail("tokenizer.ggml.add_space_prefix is set, which is not supported for 'gemma4'");
+    }
+    read_merges(file, words);
 }
 
 }  // namespace detail
@@ -130,14 +154,16 @@ vocabulary read_vocabulary(const File& file) {
     vocabulary words;
     const auto model = file.template get<std::string>("tokenizer.ggml.model");
     words.texts = file.template array<std::string>("tokenizer.ggml.tokens");
-    words.kinds = detail::read_kinds(file, words.texts.size(), model == "llama");
+    words.kinds = detail::read_kinds(file, words.texts.size(), model == "llama" || model == "gemma4");
     if (model == "gpt2") {
         detail::read_byte_level(file, words);
     } else if (model == "llama") {
         detail::read_sentencepiece(file, words);
+    } else if (model == "gemma4") {
+        detail::read_gemma4(file, words);
     } else {
         augur::detail::fail("tokenizer.ggml.model is ", quote(model),
-                            "; supported are 'gpt2' (byte-level BPE) and 'llama' (SentencePiece BPE)");
+                            "; supported are 'gpt2' (byte-level BPE), 'llama' and 'gemma4' (SentencePiece BPE)");
     }
     detail::read_special(file, words);
     words.chat_template = file.template get_or<std::string>("tokenizer.chat_template", "");

@@ -55,6 +55,9 @@ class text_codec {
  private:
     static vocabulary continuing(vocabulary words) {
         words.prefix = space_prefix::never;
+        words.nfc = false;  // the bytes are to come back
+        words.strips_left.clear();
+        words.strips_right.clear();
         return words;
     }
 

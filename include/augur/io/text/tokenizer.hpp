@@ -85,7 +85,7 @@ class tokenizer {
             case token_kind::unknown:
                 return show_control ? text : "";
             case token_kind::user_defined:
-                return text;
+                return words_.kind == tokenizer_kind::sentencepiece_bpe ? sentencepiece_bpe::bytes_of(text) : text;
             case token_kind::byte:
                 return {static_cast<char>(*parse_byte_token(text))};
             default:

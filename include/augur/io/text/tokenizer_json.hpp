@@ -52,8 +52,8 @@ inline void place(vocabulary& words, const std::string& text, const json& id, to
     words.kinds[index] = kind;
 }
 
-/// Fills texts, kinds and found_last: Hugging Face looks for added tokens that are not normalised first. Ids that no
-/// token has become empty, unused tokens: at most as many as there are tokens, plus 1024.
+/// Fills texts, kinds, found_last and what strips spaces: Hugging Face looks for added tokens that are not normalised
+/// first. Ids that no token has become empty, unused tokens: at most as many as there are tokens, plus 1024.
 inline void read_tokens(const json_reader<>& root, const json_reader<>& model, vocabulary& words) {
     const auto vocab = model.object("vocab");
     if (!vocab || vocab->value().empty()) augur::detail::fail("model.vocab is not an object with tokens");
@@ -70,10 +70,8 @@ inline void read_tokens(const json_reader<>& root, const json_reader<>& model, v
     }
     for (const auto& entry : added) {
         const auto text = entry.required<std::string>("content");
-        for (const char* rule : {"lstrip", "rstrip", "single_word"}) {
-            if (entry.value_or<bool>(rule, false)) {
-                augur::detail::fail("the added token ", quote(text), " sets ", rule, ", which is not supported");
-            }
+        if (entry.value_or<bool>("single_word", false)) {
+            augur::detail::fail("the added token ", quote(text), " sets single_word, which is not supported");
         }
         const bool is_control = entry.value_or<bool>("special", false);  // a template's, by its id
         const bool is_normalized = entry.value_or<bool>("normalized", false);
@@ -84,6 +82,8 @@ inline void read_tokens(const json_reader<>& root, const json_reader<>& model, v
         const auto id = entry.required<std::size_t>("id");
         place(words, text, id, is_control ? token_kind::control : token_kind::user_defined);
         if (is_normalized && !text.empty()) words.found_last.push_back(static_cast<token>(id));
+        if (entry.value_or<bool>("lstrip", false)) words.strips_left.push_back(static_cast<token>(id));
+        if (entry.value_or<bool>("rstrip", false)) words.strips_right.push_back(static_cast<token>(id));
     }
     while (!words.texts.empty() && words.texts.back().empty()) words.texts.pop_back();
     words.kinds.resize(words.texts.size());
@@ -220,7 +220,7 @@ inline void read_special(const json_reader<>& root, const json_reader<>& model, 
 /// The vocabulary that tokenizer.json describes, with the bos and eos tokens and the chat template of
 /// tokenizer_config.json (an empty object when there is none). Supported are BPE models, byte-level with the
 /// pre-tokenizers of split_rules.hpp, or SentencePiece-like with byte fallback; the error for anything else names it.
-/// NFC normalisation is not applied. Both documents are untrusted: a key of the wrong type is an error, too.
+/// Both documents are untrusted: a key of the wrong type is an error, too.
 inline vocabulary read_tokenizer_json(const nlohmann::json& tokens,
                                       const nlohmann::json& settings = nlohmann::json::object()) {
     const json_reader root(tokens, "tokenizer.json"), config(settings, "tokenizer_config.json");
@@ -233,7 +233,7 @@ inline vocabulary read_tokenizer_json(const nlohmann::json& tokens,
         words.kind = tokenizer_kind::sentencepiece_bpe;
         detail::read_prefix(root, words);
     } else {
-        detail::check_normalizer(root);
+        words.nfc = detail::reads_nfc(root);
         words.pre_tokenizer = detail::name_of_rules(root);
         detail::check_byte_level(root);
         words.ignore_merges = model->value_or<bool>("ignore_merges", false);

@@ -45,9 +45,12 @@ inline std::string pattern_of(const json_reader<>& step) {
     }
     if (type == "Digits" && step.value_or<bool>("individual_digits", false)) return std::string(digits_pattern);
     const auto pattern = step.object("pattern");
-    if (type == "Split" && pattern && text_of(step, "behavior") == "Isolated" &&
-        !step.value_or<bool>("invert", false)) {
-        return pattern->required<std::string>("Regex");
+    const auto behavior = text_of(step, "behavior");
+    const bool removes_others = behavior == "Removed" && step.value_or<bool>("invert", false);
+    if (type == "Split" && pattern && pattern->find("Regex") && (behavior == "Isolated" || removes_others)) {
+        auto regex = pattern->required<std::string>("Regex");
+        // Known patterns leave nothing between matches, but for those of digits.
+        if (!removes_others || (regex != digit_pattern && regex != digits_pattern)) return regex;
     }
     augur::detail::fail("the pre-tokenizer step ", shown(step.value()), " is not supported");
 }
@@ -65,7 +68,8 @@ inline std::string name_of_rules(const json_reader<>& root) {
     }
     std::string found = patterns.empty() ? "no pattern" : quote(patterns[0]);
     if (patterns.size() > 1) found += augur::detail::message(" and ", patterns.size() - 1, " more");
-    augur::detail::fail("text is cut by ", found, "; supported are the patterns of gpt-2, smollm, llama-bpe and qwen2");
+    augur::detail::fail("text is cut by ", found, "; supported are the patterns of gpt-2, smollm, llama-bpe, qwen2, ",
+                        "qwen35, gpt-4o and tekken");
 }
 
 /// Text is cut first and spelled in the byte alphabet then, once.
@@ -83,13 +87,22 @@ inline void check_byte_level(const json_reader<>& root) {
     }
 }
 
-/// Byte-level text may be normalised to NFC first; that is left to the caller, so other steps are errors.
-inline void check_normalizer(const json_reader<>& root) {
-    for (const auto& step : steps_of(root, "normalizer", "normalizers")) {
+/// Whether byte-level text is normalised to NFC first; other steps are errors.
+inline bool reads_nfc(const json_reader<>& root) {
+    const auto steps = steps_of(root, "normalizer", "normalizers");
+    for (const auto& step : steps) {
         if (text_of(step, "type") != "NFC") {
             augur::detail::fail("the normalizer step ", shown(step.value()), " is not supported; only NFC is");
         }
     }
+    return !steps.empty();
+}
+
+/// Cuts at spaces (Gemma): where a normalizer has left none, nothing.
+inline bool cuts_at_spaces(const json_reader<>& step) {
+    const auto pattern = step.object("pattern");
+    return text_of(step, "type") == "Split" && pattern && text_of(*pattern, "String") == " " &&
+           text_of(step, "behavior") == "MergedWithPrevious" && !step.value_or<bool>("invert", false);
 }
 
 /// SentencePiece as tokenizer.json writes it: spaces become U+2581, by a normalizer or by Metaspace. Sets prefix and
@@ -114,6 +127,7 @@ inline void read_prefix(const json_reader<>& root, vocabulary& words) {
     }
     const auto cuts = steps_of(root, "pre_tokenizer", "pretokenizers");
     for (const auto& step : cuts) {
+        if (marks_spaces && cuts.size() == 1 && cuts_at_spaces(step)) continue;
         if (text_of(step, "type") != "Metaspace" || step.value_or<bool>("split", true) ||
             step.value_or<std::string>("replacement", std::string(space_mark)) != space_mark) {
             augur::detail::fail("the pre-tokenizer step ", shown(step.value()), " is not supported");

@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace augur::io {
@@ -57,6 +58,7 @@ struct vocabulary {
     tokenizer_kind kind = tokenizer_kind::byte_level_bpe;
     std::string pre_tokenizer = "gpt-2";  ///< byte level only: a name that find_split_rules knows
     bool ignore_merges = false;           ///< byte level only: a word that is a token is that token
+    bool nfc = false;                     ///< text is normalised to NFC, but for special tokens that are found first
     std::vector<std::string> texts;       ///< as in the file: spelled in the byte alphabet, or with U+2581
     std::vector<token_kind> kinds;        ///< one for each text
     std::vector<float> scores;            ///< sentencepiece: one for each text, or none when merges rule
@@ -64,6 +66,8 @@ struct vocabulary {
     std::size_t passing = 0;              ///< byte level only: ids behind the texts, of what merges make on the way
                                           ///< to a token, or in vain: texts that are no tokens, left as single bytes
     std::vector<token> found_last;        ///< special tokens that are looked for in what all others leave of a text
+    std::vector<token> strips_left;       ///< special tokens that take the white space before them away
+    std::vector<token> strips_right;      ///< and those that take what is behind them
     token bos = no_token;
     token eos = no_token;
     token eot = no_token;
@@ -172,9 +176,12 @@ inline void check_entries(const vocabulary& words) {
     for (const token id : words.ends) {
         if (id < 0) augur::detail::fail("the token ", id, " ends a text; ids are 0 or more");
     }
-    for (const token id : words.found_last) {
-        if (id < 0 || static_cast<std::size_t>(id) >= words.texts.size()) {
-            augur::detail::fail("token ", id, " is found last, outside the vocabulary of ", words.texts.size());
+    for (const auto& [ids, what] : {std::pair{&words.found_last, "is found last"},
+                                    {&words.strips_left, "strips white space"},
+                                    {&words.strips_right, "strips white space"}}) {
+        for (const token id : *ids) {
+            if (id >= 0 && static_cast<std::size_t>(id) < words.texts.size()) continue;
+            augur::detail::fail("token ", id, " ", what, ", outside the vocabulary of ", words.texts.size());
         }
     }
 }
