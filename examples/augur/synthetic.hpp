@@ -137,30 +137,51 @@ class synthetic_weights {
                          " is no multiple of");
         }
         std::vector<std::byte> bytes(depth / layout.file_depth * layout.file_bytes);
-        if (format_ == storage::q4_k || format_ == storage::q6_k) {
-            fill_blocks(bytes, layout, 1 / std::sqrt(static_cast<float>(depth)));
-            return bytes;
-        }
-        std::uniform_real_distribution<float> number(-1, 1);
-        std::vector<float> values(depth);
-        for (float& value : values) value = number(random_) * std::sqrt(3.0f / static_cast<float>(depth));
         for (const auto type : {io::tensor_type::f32, io::tensor_type::f16, io::tensor_type::bf16,
                                 io::tensor_type::q8_0, io::tensor_type::q4_0, io::tensor_type::q4_1}) {
-            if (io::name_of(type) == layout.name) io::quantize(type, values, bytes);
+            if (io::name_of(type) != layout.name) continue;
+            std::uniform_real_distribution<float> number(-1, 1);
+            std::vector<float> values(depth);
+            for (float& value : values) value = number(random_) * std::sqrt(3.0f / static_cast<float>(depth));
+            io::quantize(type, values, bytes);
+            return bytes;
         }
+        fill_blocks(bytes, layout, 1 / std::sqrt(static_cast<float>(depth)));
         return bytes;
     }
 
     /// Integers and scales of scales at random, under scales that make them numbers of about this size.
     void fill_blocks(std::span<std::byte> bytes, const backend::host::storage_layout& layout, float size) {
-        const bool is_q4 = format_ == backend::host::storage::q4_k;
-        const auto put = [&](std::size_t at, float value) {
-            io::store_u16(reinterpret_cast<std::uint8_t*>(&bytes[at]), detail::float_to_half(value));
-        };
         for (std::byte& each : bytes) each = static_cast<std::byte>(random_() & 0xffu);
         for (std::size_t at = 0; at < bytes.size(); at += layout.file_bytes) {
-            if (is_q4) put(at, size / 150);
-            put(is_q4 ? at + 2 : at + 208, is_q4 ? size / 20 : size / 1400);
+            set_scales(bytes.subspan(at, layout.file_bytes), size);
+        }
+    }
+    void set_scales(std::span<std::byte> block, float size) const {
+        using backend::host::storage;
+        const auto put = [&](std::size_t at, float value) {
+            io::store_u16(reinterpret_cast<std::uint8_t*>(&block[at]), detail::float_to_half(value));
+        };
+        switch (format_) {
+            case storage::q5_1:
+                return put(0, size / 9), put(2, -1.72f * size);
+            case storage::q2_k:
+                return put(80, size / 12), put(82, size / 8);
+            case storage::q4_k:
+                return put(0, size / 150), put(2, size / 20);
+            case storage::q5_k:
+                return put(0, size / 310), put(2, size / 20);
+            case storage::q6_k:
+                return put(208, size / 1400);
+            case storage::iq4_nl:
+                return put(0, size / 70);
+            case storage::iq4_xs:
+                return put(0, size / 1300);
+            case storage::mxfp4:
+                block[0] = static_cast<std::byte>(128 + std::lround(std::log2(size / 5.5f)));
+                return;
+            default:
+                detail::fail("no blocks of ", name_of(format_), " are made at random");
         }
     }
 

@@ -214,8 +214,8 @@ class widened_tensors {
     /// not fit.
     static io::tensor_type storable(io::tensor_type type, std::size_t columns) {
         using enum io::tensor_type;
-        if (type == q6_k) type = q8_0;
         if (type == q4_k) type = q4_1;
+        for (const auto other : {q5_1, q2_k, q5_k, q6_k, iq4_nl, iq4_xs, mxfp4}) type = type == other ? q8_0 : type;
         return columns % io::block_size(type) == 0 ? type : f32;
     }
 

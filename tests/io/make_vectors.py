@@ -12,20 +12,25 @@ import safetensors.numpy
 SCALES = [0x3C00, 0xB555, 0x8000, 0x0000, 0x0001, 0x83FF, 0x0400, 0x7BFF, 0xFBFF, 0x7C00, 0xFC00, 0x7E00]
 # Where a block keeps its binary16 numbers.
 SCALE_OFFSETS = {"Q8_0": [0], "Q4_0": [0], "Q4_1": [0, 2], "Q4_K": [0, 2], "Q5_K": [0, 2], "Q6_K": [208],
-                 "Q5_0": [0], "Q5_1": [0, 2]}
+                 "Q5_0": [0], "Q5_1": [0, 2], "Q2_K": [80, 82], "Q3_K": [108], "IQ4_NL": [0], "IQ4_XS": [0], "MXFP4": []}
+LAST = ["Q2_K", "Q3_K", "IQ4_NL", "IQ4_XS", "MXFP4"]  # that numbers are drawn for
+EXPONENTS = [0, 1, 2, 3, 104, 120, 127, 128, 252, 254, 0, 255]  # an MXFP4 block's scale
 FLOATS = [0, 0x80000000, 1, 0x807FFFFF, 0x00800000, 0x7F7FFFFF, 0xFF7FFFFF, 0x7F800000, 0xFF800000, 0x7FC00000, 0x3F800000]
 
 
 def quantised(name, random):
     size = gguf.GGML_QUANT_SIZES[gguf.GGMLQuantizationType[name]][1]
-    large = name.endswith("_K")
-    scales = SCALES[:8] if large else SCALES
+    scales = SCALES[:8] if name.endswith("_K") else SCALES
+    if name in LAST and size > 32:
+        scales = [0x3C00, 0xB555, 0x0001, 0x7BFF, 0x7C00, 0x0000]
     blocks = random.integers(0, 256, (len(scales), size), dtype=np.uint8)
     blocks[-1], blocks[-2] = 0xFF, 0x00  # every field at its extremes
     for i, scale in enumerate(scales):
         for nth, offset in enumerate(SCALE_OFFSETS[name]):
             value = scales[(i + 5 * nth) % len(scales)]
             blocks[i, offset : offset + 2] = np.array([value], dtype="<u2").view(np.uint8)
+        if name == "MXFP4":
+            blocks[i, 0] = EXPONENTS[i]
     return blocks.reshape(-1)
 
 
@@ -58,10 +63,11 @@ def numbers_to_quantise():
 
 def main(folder):
     random = np.random.default_rng(20240607)
-    vectors = {name: quantised(name, random) for name in SCALE_OFFSETS}
+    vectors = {name: quantised(name, random) for name in SCALE_OFFSETS if name not in LAST}
     vectors["F32"] = np.array(FLOATS, dtype="<u4").view(np.uint8)
     vectors["BF16"] = np.array([f >> 16 for f in FLOATS], dtype="<u2").view(np.uint8)
     vectors["F16"] = np.concatenate([np.array(SCALES, dtype="<u2"), random.integers(0, 1 << 16, 64, dtype="<u2")]).view(np.uint8)
+    vectors |= {name: quantised(name, random) for name in LAST}
     for name, blocks in vectors.items():
         with np.errstate(all="ignore"):
             floats = gguf.quants.dequantize(blocks.reshape(1, -1), gguf.GGMLQuantizationType[name])

@@ -23,12 +23,13 @@ static_assert(has_bitwise_rows<llama::host_model>);
 
 BOOST_AUTO_TEST_CASE(kept_weights_are_close_to_widened_ones_and_smaller) {
     using enum io::tensor_type;
-    for (const auto type : {f32, f16, bf16, q8_0, q4_0, q4_1, q5_0, q5_1, q4_k, q5_k, q6_k}) {
+    for (const auto type :
+         {f32, f16, bf16, q8_0, q4_0, q4_1, q5_0, q5_1, q2_k, q3_k, q4_k, q5_k, q6_k, iq4_nl, iq4_xs, mxfp4}) {
         const small_llama file = io::block_size(type) == 256 ? small_llama(type, 256, 4, 2, 512) : small_llama(type);
         const auto kept = file.load(), widened = file.load({.weights = llama::weight_format::f32});
         const auto tokens = some_tokens(23, 77);
         const auto found = logits_in_steps(kept, tokens, 23), wanted = logits_in_steps(widened, tokens, 23);
-        const bool exact = type == f32 || type == f16 || type == q5_1 || type == q5_k;
+        const bool exact = type == f32 || type == f16;
         if (exact) BOOST_TEST(same_bits(found, wanted), io::name_of(type));
         double difference = 0, size = 0;
         for (std::size_t i = 0; i < found.size(); ++i) {
@@ -37,7 +38,38 @@ BOOST_AUTO_TEST_CASE(kept_weights_are_close_to_widened_ones_and_smaller) {
         }
         BOOST_TEST(difference <= 1e-3 * size, io::name_of(type) << ": " << difference << " of " << size);
         BOOST_TEST(found.front() != found.back());
-        BOOST_TEST((kept.memory_bytes() < widened.memory_bytes()) == !(type == f32 || type == q5_1 || type == q5_k));
+        BOOST_TEST((kept.memory_bytes() < widened.memory_bytes()) == (type != f32));
+    }
+}
+
+/// Of formats that kernels do not multiply, memory has the same numbers in another; a note says so.
+BOOST_AUTO_TEST_CASE(formats_without_a_kernel_are_held_exactly_in_another) {
+    using enum io::tensor_type;
+    const temporary_directory folder;
+    for (const auto& [type, held] : {std::pair{q5_0, q8_0}, std::pair{q3_k, q6_k}}) {
+        const auto path = small_llama(type, 256, 4, 2, 256).write(folder / "model.gguf");
+        const auto kept = llama::host_model::load(path);
+        const auto widened = llama::host_model::load(path, {.weights = llama::weight_format::f32});
+        const auto &down = kept.parameters().layers[1]->down, &floats = widened.parameters().layers[1]->down;
+        BOOST_TEST(backend::host::name_of(down.format()) == io::name_of(held));
+        std::vector<float> found(256), wanted(256);
+        for (std::size_t row = 0; row < 256; ++row) {
+            down.unpack_row(row, found);
+            floats.unpack_row(row, wanted);
+            BOOST_TEST(same_bits(found, wanted), io::name_of(type) << " row " << row);
+        }
+        std::uint64_t numbers = 0;
+        const io::gguf_file stored(path);
+        for (const auto& tensor : stored.tensors()) numbers += tensor.type == type ? tensor.element_count() : 0;
+        const auto bytes = [&](io::tensor_type of) {
+            return std::to_string(numbers / io::block_size(of) * io::block_bytes(of));
+        };
+        BOOST_TEST_REQUIRE(kept.configuration().notes.size() == 1u);
+        BOOST_TEST(kept.configuration().notes[0] == "15 tensors of " + std::string(io::name_of(type)) +
+                                                        " are held as " + std::string(io::name_of(held)) +
+                                                        ", with the same numbers: " + bytes(type) + " bytes become " +
+                                                        bytes(held));
+        BOOST_TEST(widened.configuration().notes.empty());
     }
 }
 

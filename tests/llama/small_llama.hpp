@@ -36,16 +36,26 @@ inline std::uint32_t gguf_number(io::tensor_type type) {
             return 7;
         case io::tensor_type::q8_0:
             return 8;
+        case io::tensor_type::q2_k:
+            return 10;
+        case io::tensor_type::q3_k:
+            return 11;
         case io::tensor_type::q4_k:
             return 12;
         case io::tensor_type::q5_k:
             return 13;
         case io::tensor_type::q6_k:
             return 14;
+        case io::tensor_type::iq4_nl:
+            return 20;
+        case io::tensor_type::iq4_xs:
+            return 23;
         case io::tensor_type::i32:
             return 26;
         case io::tensor_type::bf16:
             return 30;
+        case io::tensor_type::mxfp4:
+            return 39;
     }
     augur::detail::fail("unknown type");
 }

@@ -380,8 +380,9 @@ BOOST_AUTO_TEST_CASE(formats_that_are_kept_or_stood_for) {
     using enum io::tensor_type;
     const testing::temporary_directory folder;
     const std::pair<io::tensor_type, std::string_view> formats[] = {
-        {f32, "f32"},   {f16, "f16"},  {bf16, "bf16"}, {q8_0, "q8_0"}, {q4_0, "q4_0"}, {q4_1, "q4_1"},
-        {q5_0, "q8_0"}, {q5_1, "f32"}, {q4_k, "q4_1"}, {q5_k, "f32"},  {q6_k, "q8_0"},
+        {f32, "f32"},   {f16, "f16"},     {bf16, "bf16"},   {q8_0, "q8_0"},  {q4_0, "q4_0"}, {q4_1, "q4_1"},
+        {q5_0, "q8_0"}, {q5_1, "q8_0"},   {q2_k, "q8_0"},   {q3_k, "q8_0"},  {q4_k, "q4_1"}, {q5_k, "q8_0"},
+        {q6_k, "q8_0"}, {iq4_nl, "q8_0"}, {iq4_xs, "q8_0"}, {mxfp4, "q8_0"},
     };
     for (const auto& [type, kept] : formats) {
         const auto path = small_llama(type, 256, 4, 2, 256).write(folder / "model.gguf");

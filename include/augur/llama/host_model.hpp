@@ -192,6 +192,7 @@ class host_model {
         const io::tracked_file tensors(file);
         weights w = weight_reader(tensors, c, names, options.weights).read(layers, head_tokens);
         check_all_read(tensors, names, layers, file_layers);
+        note_widened(file, options.weights, c.notes);
         return host_model(std::move(c), std::move(w), options, io::fingerprint(file));
     }
 

@@ -172,9 +172,7 @@ class weight_reader {
                 out.set_row(row, bytes);
                 continue;
             }
-            if (view.type == io::tensor_type::q5_0 && keeps(format_)) {
-                io::widen_q5_0(bytes, converted);
-            } else {
+            if (!keeps(format_) || !io::widen_exactly(view.type, type, bytes, converted)) {
                 io::dequantize(view.type, bytes, values);
                 io::quantize(type, values, converted);
             }

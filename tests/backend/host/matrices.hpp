@@ -56,7 +56,7 @@ inline std::vector<float> normal_numbers(std::size_t count, std::uint32_t seed) 
 
 inline io::tensor_type tensor_type_of(host::storage format) {
     using enum io::tensor_type;
-    for (const auto type : {f32, f16, bf16, q8_0, q4_0, q4_1, q4_k, q6_k}) {
+    for (const auto type : {f32, f16, bf16, q8_0, q4_0, q4_1, q5_1, q2_k, q4_k, q5_k, q6_k, iq4_nl, iq4_xs, mxfp4}) {
         if (io::name_of(type) == host::name_of(format)) return type;
     }
     augur::detail::fail("unknown format");
@@ -99,6 +99,13 @@ inline std::vector<std::byte> stored_numbers(io::tensor_type type, std::size_t e
                 put_half(at, 8);
                 put_half(at + 2, 32 | 11);
                 break;
+            case io::tensor_type::q2_k:
+                put_half(at + 80, 6);
+                put_half(at + 82, 6);
+                break;
+            case io::tensor_type::q3_k:
+                put_half(at + 108, 3);
+                break;
             case io::tensor_type::q4_k:
             case io::tensor_type::q5_k:
                 put_half(at, 2);
@@ -106,6 +113,15 @@ inline std::vector<std::byte> stored_numbers(io::tensor_type type, std::size_t e
                 break;
             case io::tensor_type::q6_k:
                 put_half(at + size - 2, 0);
+                break;
+            case io::tensor_type::iq4_nl:
+                put_half(at, 4);
+                break;
+            case io::tensor_type::iq4_xs:
+                put_half(at, 0);
+                break;
+            case io::tensor_type::mxfp4:
+                out[at] = static_cast<std::byte>(120 + random() % 6);
                 break;
             case io::tensor_type::i32:  // no numbers of a matrix
                 break;

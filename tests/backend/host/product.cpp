@@ -221,6 +221,7 @@ BOOST_AUTO_TEST_CASE(a_weight_that_is_no_number_spoils_its_row_and_a_row_of_zero
     std::mt19937 random(9);
     for (const auto format : all_formats) {
         const std::size_t depth = 256, rows = 48, broken = 21, zero = 22;
+        if (format == host::storage::mxfp4) continue;  // whose every weight is a number
         const auto layout = host::layout_of(format);
         const auto bytes = stored_numbers(tensor_type_of(format), rows * depth, random);
         const std::size_t row_bytes = depth / layout.file_depth * layout.file_bytes;
@@ -229,7 +230,10 @@ BOOST_AUTO_TEST_CASE(a_weight_that_is_no_number_spoils_its_row_and_a_row_of_zero
             std::vector<std::byte> own(bytes.begin() + std::ptrdiff_t(row * row_bytes),
                                        bytes.begin() + std::ptrdiff_t((row + 1) * row_bytes));
             if (row == broken) {  // 0x7fff is no number in any 16-bit format, and on top of 32 bits
-                const std::size_t scale = format == host::storage::q6_k ? 208 : format == host::storage::f32 ? 2 : 0;
+                const std::size_t scale = format == host::storage::q6_k   ? 208
+                                          : format == host::storage::q2_k ? 80
+                                          : format == host::storage::f32  ? 2
+                                                                          : 0;
                 own[scale] = std::byte{0xff};
                 own[scale + 1] = std::byte{0x7f};
             }

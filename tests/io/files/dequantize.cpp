@@ -21,9 +21,10 @@ static std::ostream& operator<<(std::ostream& out, tensor_type type) {
 
 namespace {
 
-const tensor_type every_type[] = {tensor_type::f32,  tensor_type::f16,  tensor_type::bf16, tensor_type::q8_0,
-                                  tensor_type::q4_0, tensor_type::q4_1, tensor_type::q5_0, tensor_type::q5_1,
-                                  tensor_type::q4_k, tensor_type::q5_k, tensor_type::q6_k};
+const tensor_type every_type[] = {tensor_type::f32,  tensor_type::f16,    tensor_type::bf16,   tensor_type::q8_0,
+                                  tensor_type::q4_0, tensor_type::q4_1,   tensor_type::q5_0,   tensor_type::q5_1,
+                                  tensor_type::q2_k, tensor_type::q3_k,   tensor_type::q4_k,   tensor_type::q5_k,
+                                  tensor_type::q6_k, tensor_type::iq4_nl, tensor_type::iq4_xs, tensor_type::mxfp4};
 
 std::vector<std::byte> read_vector(tensor_type type, const char* extension) {
     const auto file = std::string(name_of(type)) + extension;

@@ -273,20 +273,22 @@ BOOST_AUTO_TEST_CASE(dimensions) {
 
 BOOST_AUTO_TEST_CASE(types_that_are_not_read_are_named) {
     const auto one = [](std::uint32_t type) { return gguf_writer().raw_tensor("bad", {256}, type, 0); };
-    refuses(one(10), {"'bad' has type 10 q2_k"});
-    refuses(one(16), {"type 16 iq2_xxs"});
+    refuses(one(16), {"'bad' has type 16 iq2_xxs"});
+    refuses(one(34), {"type 34 tq1_0"});
     refuses(one(27), {"type 27 i64"});
-    refuses(one(39), {"type 39 mxfp4"});
+    refuses(one(41), {"type 41 q1_0"});
     refuses(one(4), {"type 4 (removed)"});
-    refuses(one(40), {"type 40 (unknown)"});
+    refuses(one(42), {"type 42 (unknown)"});
     refuses(one(0xffffffffu), {"type 4294967295 (unknown)"});
 }
 
 BOOST_AUTO_TEST_CASE(every_type_that_is_read_has_its_size) {
     const std::vector<std::pair<std::uint32_t, tensor_type>> types = {
-        {0, tensor_type::f32},   {1, tensor_type::f16},   {2, tensor_type::q4_0}, {3, tensor_type::q4_1},
-        {6, tensor_type::q5_0},  {7, tensor_type::q5_1},  {8, tensor_type::q8_0}, {12, tensor_type::q4_k},
-        {13, tensor_type::q5_k}, {14, tensor_type::q6_k}, {26, tensor_type::i32}, {30, tensor_type::bf16}};
+        {0, tensor_type::f32},    {1, tensor_type::f16},   {2, tensor_type::q4_0},    {3, tensor_type::q4_1},
+        {6, tensor_type::q5_0},   {7, tensor_type::q5_1},  {8, tensor_type::q8_0},    {12, tensor_type::q4_k},
+        {10, tensor_type::q2_k},  {11, tensor_type::q3_k}, {20, tensor_type::iq4_nl}, {23, tensor_type::iq4_xs},
+        {39, tensor_type::mxfp4}, {13, tensor_type::q5_k}, {14, tensor_type::q6_k},   {26, tensor_type::i32},
+        {30, tensor_type::bf16}};
     for (const auto& [number, type] : types) {
         const auto size = 2 * 256 / block_size(type) * block_bytes(type);
         const auto image = gguf_writer().tensor("t", {2, 256}, number, std::vector<std::byte>(size)).bytes();

@@ -107,6 +107,20 @@ BOOST_AUTO_TEST_CASE(four_bits_fit_eight_exactly) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(three_bits_fit_six_exactly) {
+    const auto blocks = read_vector("q3_k.blocks");
+    const std::size_t count = blocks.size() / block_bytes(tensor_type::q3_k);
+    std::vector<std::byte> wide(count * block_bytes(tensor_type::q6_k));
+    BOOST_TEST(widen_exactly(tensor_type::q3_k, tensor_type::q6_k, blocks, wide));
+    std::vector<float> wanted(count * 256), found(count * 256);
+    dequantize(tensor_type::q3_k, blocks, wanted);
+    dequantize(tensor_type::q6_k, wide, found);
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+        BOOST_TEST((found[i] == wanted[i] || (found[i] != found[i] && wanted[i] != wanted[i])), i);
+    }
+    BOOST_TEST(!widen_exactly(tensor_type::q3_k, tensor_type::q8_0, blocks, wide));
+}
+
 BOOST_AUTO_TEST_CASE(what_cannot_be_stored_is_refused_with_its_numbers) {
     BOOST_TEST(refusal(tensor_type::q8_0, std::vector<float>(33), 34) ==
                "quantize: 33 numbers do not make 34 bytes of q8_0, 32 numbers in 34 bytes");

@@ -15,6 +15,7 @@
 #include "augur/backend/host/lanes_avx2.hpp"
 #include "augur/backend/host/lanes_avx512.hpp"
 #include "augur/backend/host/lanes_portable.hpp"
+#include "augur/detail/value_tables.hpp"
 
 #define AUGUR_HOST_SET portable
 #define AUGUR_HOST_LANES lanes_portable

@@ -13,7 +13,7 @@
 
 namespace augur::backend::host {
 
-/// From slowest to fastest (but see `fastest`). `automatic` is the fastest that this machine has. avx512 includes VNNI;
+/// From slowest to fastest (but see `fastest`). `automatic` is the fastest that this machine has. avx512 includes BW and VNNI;
 /// avx512_bf16 adds the dot products of bfloat16 pairs, amx the tiles. The bits of f32, f16 and quantised products are
 /// the same for all; those of bf16 products are sums in another order.
 enum class instruction_set { automatic, portable, avx2, avx512, avx512_bf16, amx };
@@ -71,7 +71,8 @@ inline bool is_intel() {
 inline bool is_supported(instruction_set set) {
 #if defined(__x86_64__)  // every processor with AVX2 converts binary16 (F16C)
     const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-    const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vnni");
+    const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                        __builtin_cpu_supports("avx512vnni");
     if (set == instruction_set::avx2) return avx2;
     if (set == instruction_set::avx512) return avx512;
     const bool bf16 = avx512 && __builtin_cpu_supports("avx512bf16");

@@ -138,14 +138,23 @@ struct lanes_avx2 {
     AUGUR_AVX2_INLINE static words high_nibbles(const words& value) {
         return low_nibbles({_mm256_srli_epi32(value.low, 4), _mm256_srli_epi32(value.high, 4)});
     }
-    template <int shift>
-    AUGUR_AVX2_INLINE static __m256i with_upper(__m256i low, __m256i upper) {
-        const __m256i bits = _mm256_and_si256(_mm256_srli_epi32(upper, shift), _mm256_set1_epi8(3));
-        return _mm256_or_si256(low, _mm256_slli_epi32(bits, 4));
+    template <int shift, int count>
+    AUGUR_AVX2_INLINE static __m256i bits(__m256i value) {
+        return _mm256_and_si256(_mm256_srli_epi32(value, shift), _mm256_set1_epi8((1 << count) - 1));
     }
-    template <int shift>
+    template <int shift, int count>
+    AUGUR_AVX2_INLINE static words bits(const words& value) {
+        return {bits<shift, count>(value.low), bits<shift, count>(value.high)};
+    }
+    template <int shift, int count = 2>
     AUGUR_AVX2_INLINE static words with_upper(const words& low, const words& upper) {
-        return {with_upper<shift>(low.low, upper.low), with_upper<shift>(low.high, upper.high)};
+        const words above = bits<shift, count>(upper);
+        return {_mm256_or_si256(low.low, _mm256_slli_epi32(above.low, 4)),
+                _mm256_or_si256(low.high, _mm256_slli_epi32(above.high, 4))};
+    }
+    AUGUR_AVX2_INLINE static words values(const words& places, const std::int8_t* table) {
+        const __m256i both = _mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(table)));
+        return {_mm256_shuffle_epi8(both, places.low), _mm256_shuffle_epi8(both, places.high)};
     }
     /// Pairs of products of at most 128 * 127 fit the 16 bits that maddubs adds them in.
     AUGUR_AVX2_INLINE static __m256i dot(__m256i sum, __m256i weights, __m256i x) {
@@ -175,6 +184,17 @@ struct lanes_avx2 {
     AUGUR_AVX2_INLINE static vector load_halves(const std::byte* from) {
         const auto* halves = reinterpret_cast<const __m128i*>(from);
         return {_mm256_cvtph_ps(_mm_loadu_si128(halves)), _mm256_cvtph_ps(_mm_loadu_si128(halves + 1))};
+    }
+    AUGUR_AVX2_INLINE static words load_byte_words(const std::byte* from) {
+        const auto* bytes = reinterpret_cast<const __m128i*>(from);
+        const auto* upper = reinterpret_cast<const __m128i*>(from + 8);
+        return {_mm256_cvtepu8_epi32(_mm_loadl_epi64(bytes)), _mm256_cvtepu8_epi32(_mm_loadl_epi64(upper))};
+    }
+    AUGUR_AVX2_INLINE static vector load_bfloat16(const std::byte* from) {
+        const auto* halves = reinterpret_cast<const __m128i*>(from);
+        const __m256i low = _mm256_cvtepu16_epi32(_mm_loadu_si128(halves));
+        const __m256i high = _mm256_cvtepu16_epi32(_mm_loadu_si128(halves + 1));
+        return {_mm256_castsi256_ps(_mm256_slli_epi32(low, 16)), _mm256_castsi256_ps(_mm256_slli_epi32(high, 16))};
     }
 };
 

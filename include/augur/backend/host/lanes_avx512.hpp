@@ -13,11 +13,11 @@
 #include "augur/backend/host/lanes_portable.hpp"
 #include "augur/backend/host/storage.hpp"
 
-#define AUGUR_AVX512 __attribute__((target("avx2,fma,f16c,avx512f,avx512vnni")))
-#define AUGUR_AVX512_INLINE __attribute__((always_inline, target("avx2,fma,f16c,avx512f,avx512vnni"))) inline
-#define AUGUR_AVX512_BF16 __attribute__((target("avx2,fma,f16c,avx512f,avx512vnni,avx512bf16")))
+#define AUGUR_AVX512 __attribute__((target("avx2,fma,f16c,avx512f,avx512bw,avx512vnni")))
+#define AUGUR_AVX512_INLINE __attribute__((always_inline, target("avx2,fma,f16c,avx512f,avx512bw,avx512vnni"))) inline
+#define AUGUR_AVX512_BF16 __attribute__((target("avx2,fma,f16c,avx512f,avx512bw,avx512vnni,avx512bf16")))
 #define AUGUR_AVX512_BF16_INLINE \
-    __attribute__((always_inline, target("avx2,fma,f16c,avx512f,avx512vnni,avx512bf16"))) inline
+    __attribute__((always_inline, target("avx2,fma,f16c,avx512f,avx512bw,avx512vnni,avx512bf16"))) inline
 
 namespace augur::backend::host {
 
@@ -104,11 +104,18 @@ struct lanes_avx512 {
     AUGUR_AVX512_INLINE static words high_nibbles(words value) {
         return low_nibbles(_mm512_maskz_srli_epi32(all, value, 4));
     }
-    template <int shift>
+    template <int shift, int count>
+    AUGUR_AVX512_INLINE static words bits(words value) {
+        const words kept = _mm512_set1_epi32(((1 << count) - 1) * 0x01010101);
+        return _mm512_maskz_and_epi32(all, _mm512_maskz_srli_epi32(all, value, shift), kept);
+    }
+    template <int shift, int count = 2>
     AUGUR_AVX512_INLINE static words with_upper(words low, words upper) {
-        const words bits =
-            _mm512_maskz_and_epi32(all, _mm512_maskz_srli_epi32(all, upper, shift), _mm512_set1_epi32(0x03030303));
-        return _mm512_maskz_or_epi32(all, low, _mm512_maskz_slli_epi32(all, bits, 4));
+        return _mm512_maskz_or_epi32(all, low, _mm512_maskz_slli_epi32(all, bits<shift, count>(upper), 4));
+    }
+    AUGUR_AVX512_INLINE static words values(words places, const std::int8_t* table) {
+        const __m128i one = _mm_loadu_si128(reinterpret_cast<const __m128i*>(table));
+        return _mm512_shuffle_epi8(_mm512_maskz_broadcast_i32x4(all, one), places);
     }
     AUGUR_AVX512_INLINE static words four(const std::int8_t* x) {
         std::int32_t bytes;
@@ -131,6 +138,13 @@ struct lanes_avx512 {
     }
     AUGUR_AVX512_INLINE static vector load_halves(const std::byte* from) {
         return _mm512_maskz_cvtph_ps(all, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
+    }
+    AUGUR_AVX512_INLINE static words load_byte_words(const std::byte* from) {
+        return _mm512_maskz_cvtepu8_epi32(all, _mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
+    }
+    AUGUR_AVX512_INLINE static vector load_bfloat16(const std::byte* from) {
+        const __m256i halves = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
+        return _mm512_castsi512_ps(_mm512_maskz_slli_epi32(all, _mm512_maskz_cvtepu16_epi32(all, halves), 16));
     }
 };
 

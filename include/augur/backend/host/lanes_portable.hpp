@@ -164,11 +164,31 @@ struct lanes_portable {
         for (int i = 0; i < 16; ++i) result.lane[i] = value.lane[i] >> 4 & 0x0f0f0f0fu;
         return result;
     }
-    /// Every byte's bits 4 and 5 from the bits `shift` and `shift + 1` of `upper`.
-    template <int shift>
-    static words with_upper(const words& low, const words& upper) {
+    /// Of every byte the `count` bits from `shift` on.
+    template <int shift, int count>
+    static words bits(const words& value) {
+        constexpr std::uint32_t mask = ((1u << count) - 1u) * 0x01010101u;
         words result;
-        for (int i = 0; i < 16; ++i) result.lane[i] = low.lane[i] | (upper.lane[i] >> shift & 0x03030303u) << 4;
+        for (int i = 0; i < 16; ++i) result.lane[i] = value.lane[i] >> shift & mask;
+        return result;
+    }
+    /// Every byte's bits from 4 on are these `count` of `upper`.
+    template <int shift, int count = 2>
+    static words with_upper(const words& low, const words& upper) {
+        const words above = bits<shift, count>(upper);
+        words result;
+        for (int i = 0; i < 16; ++i) result.lane[i] = low.lane[i] | above.lane[i] << 4;
+        return result;
+    }
+    /// Of every byte, at most 15, the number that it has in the table.
+    static words values(const words& places, const std::int8_t* table) {
+        words result{};
+        for (int i = 0; i < 16; ++i) {
+            for (int b = 0; b < 32; b += 8) {
+                const auto value = static_cast<std::uint8_t>(table[places.lane[i] >> b & 15u]);
+                result.lane[i] |= std::uint32_t{value} << b;
+            }
+        }
         return result;
     }
     /// Adds the products of every lane's four unsigned bytes (at most 63) with the same four signed ones.
@@ -209,6 +229,19 @@ struct lanes_portable {
         std::memcpy(halves, from, sizeof halves);
         vector result;
         for (int i = 0; i < 16; ++i) result.lane[i] = augur::detail::half_to_float(halves[i]);
+        return result;
+    }
+    /// Sixteen unsigned bytes, a word each.
+    static words load_byte_words(const std::byte* from) {
+        words result;
+        for (int i = 0; i < 16; ++i) result.lane[i] = std::to_integer<std::uint32_t>(from[i]);
+        return result;
+    }
+    static vector load_bfloat16(const std::byte* from) {
+        std::uint16_t halves[16];
+        std::memcpy(halves, from, sizeof halves);
+        vector result;
+        for (int i = 0; i < 16; ++i) result.lane[i] = augur::detail::bfloat16_to_float(halves[i]);
         return result;
     }
 };

@@ -2,6 +2,7 @@
 // Dequantizes stored tensors. Layouts: https://github.com/ggml-org/llama.cpp/blob/master/gguf-py/gguf/quants.py
 
 #include <augur/detail/half.hpp>
+#include <augur/detail/value_tables.hpp>
 #include <augur/io/files/tensor.hpp>
 #include <augur/types/error.hpp>
 #include <cstddef>
@@ -97,6 +98,41 @@ inline void dequantize_block<tensor_type::q5_1>(const std::uint8_t* block, float
     for (int i = 0; i < 32; ++i) out[i] = scale * five_bits(block + 4, i) + minimum;
 }
 
+/// 16 bytes with a 4-bit scale and, above it, a 4-bit minimum for each 16 elements, 64 bytes of bit pairs: four groups
+/// of 32 share 32 bytes; scale, scale of the minima.
+template <>
+inline void dequantize_block<tensor_type::q2_k>(const std::uint8_t* block, float* out) {
+    for (int i = 0; i < 256; ++i) {
+        const std::uint8_t factors = block[i / 16];
+        const int quant = (block[16 + 32 * (i / 128) + i % 32] >> (2 * (i / 32 % 4))) & 3;
+        const float step = load_half(block + 80) * static_cast<float>(factors & 15);
+        out[i] = step * static_cast<float>(quant) - load_half(block + 82) * static_cast<float>(factors >> 4);
+    }
+}
+
+/// The scale of one of the 16 groups of 16 in a q3_k block, -32 to 31, from its 12 packed bytes: 8 with the low four
+/// bits of two each, 4 with the upper two of four each.
+inline int scale_of_q3_k(const std::uint8_t* packed, int group) {
+    const int low = (packed[group % 8] >> (4 * (group / 8))) & 15;
+    return (low | (((packed[8 + group % 4] >> (2 * (group / 4))) & 3) << 4)) - 32;
+}
+
+/// Element i of a q3_k block without its scale, -4 to 3: bit i / 32 of byte i % 32 says that it is not negative, and
+/// bit pairs as in q2_k, from byte 32 on, add to that.
+inline int three_bits(const std::uint8_t* block, int i) {
+    const int low = (block[32 + 32 * (i / 128) + i % 32] >> (2 * (i / 32 % 4))) & 3;
+    return low - (((block[i % 32] >> (i / 32)) & 1) != 0 ? 0 : 4);
+}
+
+/// 32 bytes of third bits, 64 of bit pairs, 12 of group scales, scale.
+template <>
+inline void dequantize_block<tensor_type::q3_k>(const std::uint8_t* block, float* out) {
+    for (int i = 0; i < 256; ++i) {
+        const float step = load_half(block + 108) * static_cast<float>(scale_of_q3_k(block + 96, i / 16));
+        out[i] = step * static_cast<float>(three_bits(block, i));
+    }
+}
+
 /// The 6-bit scale and minimum of one of the eight groups of 32 in a q4_k or q5_k block, from its 12 packed bytes.
 inline std::pair<int, int> scale_and_minimum(const std::uint8_t* packed, int group) {
     if (group < 4) return {packed[group] & 63, packed[group + 4] & 63};
@@ -153,6 +189,43 @@ inline void dequantize_block<tensor_type::q6_k>(const std::uint8_t* block, float
     }
 }
 
+/// 32 numbers of a table by nibbles as in q4_0.
+inline void scaled_values(const std::uint8_t* nibbles, const std::int8_t* values, float scale, float* out) {
+    for (int i = 0; i < 16; ++i) {
+        out[i] = scale * static_cast<float>(values[nibbles[i] & 15]);
+        out[i + 16] = scale * static_cast<float>(values[nibbles[i] >> 4]);
+    }
+}
+
+/// scale, nibbles.
+template <>
+inline void dequantize_block<tensor_type::iq4_nl>(const std::uint8_t* block, float* out) {
+    scaled_values(block + 2, augur::detail::iq4_values, load_half(block), out);
+}
+
+/// The scale of one of the eight groups of 32 in an iq4_xs block, -32 to 31: the upper two bits of all in two bytes,
+/// the low four of two in each of four.
+inline int scale_of_iq4_xs(const std::uint8_t* block, int group) {
+    const int low = (block[4 + group / 2] >> (4 * (group % 2))) & 15;
+    return (low | (((load_u16(block + 2) >> (2 * group)) & 3) << 4)) - 32;
+}
+
+/// scale, group scales, nibbles of each group.
+template <>
+inline void dequantize_block<tensor_type::iq4_xs>(const std::uint8_t* block, float* out) {
+    for (int group = 0; group < 8; ++group) {
+        const float step = load_half(block) * static_cast<float>(scale_of_iq4_xs(block, group));
+        scaled_values(block + 8 + 16 * group, augur::detail::iq4_values, step, out + 32 * group);
+    }
+}
+
+/// exponent, nibbles.
+template <>
+inline void dequantize_block<tensor_type::mxfp4>(const std::uint8_t* block, float* out) {
+    const float scale = augur::detail::bfloat16_to_float(augur::detail::halved_power_as_bfloat16(block[0]));
+    scaled_values(block + 1, augur::detail::mxfp4_values, scale, out);
+}
+
 /// Calls `use.template operator()<type>()` with the run-time type as a constant.
 template <class Use>
 decltype(auto) with_tensor_type(tensor_type type, Use&& use) {
@@ -173,12 +246,22 @@ decltype(auto) with_tensor_type(tensor_type type, Use&& use) {
             return use.template operator()<tensor_type::q5_0>();
         case tensor_type::q5_1:
             return use.template operator()<tensor_type::q5_1>();
+        case tensor_type::q2_k:
+            return use.template operator()<tensor_type::q2_k>();
+        case tensor_type::q3_k:
+            return use.template operator()<tensor_type::q3_k>();
         case tensor_type::q4_k:
             return use.template operator()<tensor_type::q4_k>();
         case tensor_type::q5_k:
             return use.template operator()<tensor_type::q5_k>();
         case tensor_type::q6_k:
             return use.template operator()<tensor_type::q6_k>();
+        case tensor_type::iq4_nl:
+            return use.template operator()<tensor_type::iq4_nl>();
+        case tensor_type::iq4_xs:
+            return use.template operator()<tensor_type::iq4_xs>();
+        case tensor_type::mxfp4:
+            return use.template operator()<tensor_type::mxfp4>();
         case tensor_type::i32:
             augur::detail::fail("a tensor of i32 holds whole numbers, where weights are wanted");
     }

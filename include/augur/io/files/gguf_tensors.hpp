@@ -32,16 +32,26 @@ constexpr std::optional<tensor_type> tensor_type_of_ggml(std::uint32_t number) {
             return tensor_type::q5_1;
         case 8:
             return tensor_type::q8_0;
+        case 10:
+            return tensor_type::q2_k;
+        case 11:
+            return tensor_type::q3_k;
         case 12:
             return tensor_type::q4_k;
         case 13:
             return tensor_type::q5_k;
         case 14:
             return tensor_type::q6_k;
+        case 20:
+            return tensor_type::iq4_nl;
+        case 23:
+            return tensor_type::iq4_xs;
         case 26:
             return tensor_type::i32;
         case 30:
             return tensor_type::bf16;
+        case 39:
+            return tensor_type::mxfp4;
         default:
             return std::nullopt;
     }
@@ -56,12 +66,12 @@ constexpr std::uint32_t ggml_number(tensor_type type) {
 
 /// What ggml calls a type number, for messages.
 constexpr std::string_view ggml_type_name(std::uint32_t number) {
-    constexpr std::array<std::string_view, 40> names = {
-        "f32",       "f16",       "q4_0",    "q4_1",  "(removed)", "(removed)", "q5_0",      "q5_1",
-        "q8_0",      "q8_1",      "q2_k",    "q3_k",  "q4_k",      "q5_k",      "q6_k",      "q8_k",
-        "iq2_xxs",   "iq2_xs",    "iq3_xxs", "iq1_s", "iq4_nl",    "iq3_s",     "iq2_s",     "iq4_xs",
-        "i8",        "i16",       "i32",     "i64",   "f64",       "iq1_m",     "bf16",      "(removed)",
-        "(removed)", "(removed)", "tq1_0",   "tq2_0", "(removed)", "(removed)", "(removed)", "mxfp4"};
+    constexpr std::array<std::string_view, 42> names = {
+        "f32",       "f16",       "q4_0",      "q4_1",  "(removed)", "(removed)", "q5_0",      "q5_1",    "q8_0",
+        "q8_1",      "q2_k",      "q3_k",      "q4_k",  "q5_k",      "q6_k",      "q8_k",      "iq2_xxs", "iq2_xs",
+        "iq3_xxs",   "iq1_s",     "iq4_nl",    "iq3_s", "iq2_s",     "iq4_xs",    "i8",        "i16",     "i32",
+        "i64",       "f64",       "iq1_m",     "bf16",  "(removed)", "(removed)", "(removed)", "tq1_0",   "tq2_0",
+        "(removed)", "(removed)", "(removed)", "mxfp4", "nvfp4",     "q1_0"};
     return number < names.size() ? names[number] : "(unknown)";
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <augur/detail/half.hpp>
 #include <augur/detail/host_device.hpp>
+#include <augur/io/files/dequantize.hpp>
 #include <augur/io/files/tensor.hpp>
 #include <augur/types/error.hpp>
 #include <cmath>
@@ -149,6 +150,34 @@ inline void widen_q4_0(std::span<const std::byte> in, std::span<std::byte> out) 
             to[2 + k] = static_cast<std::uint8_t>(static_cast<std::int8_t>(quant));
         }
     }
+}
+
+/// A q3_k row as q6_k, exactly: the same scale, factors a byte each, and quants of -4 to 3.
+inline void widen_q3_k(std::span<const std::byte> in, std::span<std::byte> out) {
+    const std::size_t blocks = in.size() / block_bytes(tensor_type::q3_k);
+    std::fill(out.begin(), out.end(), std::byte{0});
+    for (std::size_t i = 0; i < blocks; ++i) {
+        const auto* from = reinterpret_cast<const std::uint8_t*>(in.data()) + i * block_bytes(tensor_type::q3_k);
+        auto* to = reinterpret_cast<std::uint8_t*>(out.data()) + i * block_bytes(tensor_type::q6_k);
+        std::memcpy(to + 208, from + 108, 2);
+        for (int k = 0; k < 256; ++k) {
+            const auto quant = static_cast<unsigned>(three_bits(from, k) + 32);
+            const int half = k / 128, quarter = k % 128 / 32, at = k % 32;
+            const unsigned low = (quant & 15u) << (4 * (quarter / 2)), upper = (quant >> 4) << (2 * quarter);
+            std::uint8_t& nibbles = to[64 * half + 32 * (quarter % 2) + at];
+            std::uint8_t& pairs = to[128 + 32 * half + at];
+            nibbles = static_cast<std::uint8_t>(nibbles | low);
+            pairs = static_cast<std::uint8_t>(pairs | upper);
+            to[192 + k / 16] = static_cast<std::uint8_t>(static_cast<std::int8_t>(scale_of_q3_k(from + 96, k / 16)));
+        }
+    }
+}
+
+/// Whether rows of one type are also rows of another, with the same numbers: these then are in `out`.
+inline bool widen_exactly(tensor_type from, tensor_type to, std::span<const std::byte> in, std::span<std::byte> out) {
+    if (from == tensor_type::q5_0 && to == tensor_type::q8_0) return widen_q5_0(in, out), true;
+    if (from == tensor_type::q3_k && to == tensor_type::q6_k) return widen_q3_k(in, out), true;
+    return false;
 }
 
 }  // namespace augur::io

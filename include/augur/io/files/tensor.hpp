@@ -17,7 +17,25 @@
 namespace augur::io {
 
 /// How a tensor's numbers are stored. Quantised types store blocks of elements along a row. All but i32 are weights.
-enum class tensor_type { f32, f16, bf16, q8_0, q4_0, q4_1, q5_0, q5_1, q4_k, q5_k, q6_k, i32 };
+enum class tensor_type {
+    f32,
+    f16,
+    bf16,
+    q8_0,
+    q4_0,
+    q4_1,
+    q5_0,
+    q5_1,
+    q2_k,
+    q3_k,
+    q4_k,
+    q5_k,
+    q6_k,
+    iq4_nl,
+    iq4_xs,
+    mxfp4,
+    i32
+};
 
 /// A block: this many elements in this many bytes.
 struct block_layout {
@@ -44,12 +62,22 @@ constexpr block_layout layout_of(tensor_type type) {
             return {"q5_0", 32, 22};
         case tensor_type::q5_1:
             return {"q5_1", 32, 24};
+        case tensor_type::q2_k:
+            return {"q2_k", 256, 84};
+        case tensor_type::q3_k:
+            return {"q3_k", 256, 110};
         case tensor_type::q4_k:
             return {"q4_k", 256, 144};
         case tensor_type::q5_k:
             return {"q5_k", 256, 176};
         case tensor_type::q6_k:
             return {"q6_k", 256, 210};
+        case tensor_type::iq4_nl:
+            return {"iq4_nl", 32, 18};
+        case tensor_type::iq4_xs:
+            return {"iq4_xs", 256, 136};
+        case tensor_type::mxfp4:
+            return {"mxfp4", 32, 17};
         case tensor_type::i32:
             return {"i32", 1, 4};
     }
