@@ -57,6 +57,7 @@ BOOST_AUTO_TEST_CASE(switches_lists_and_windows) {
         pass(key, false);
         refuse(key, true, {"true", "not supported"});
     }
+    for (const auto* key : {"full_attn_mod", "interpolate_factor"}) pass(key, 1);  // of Phi-4-mini
     for (const auto* same : {"silu", "swish"}) pass("hidden_act", same);
     refuse("hidden_act", "relu", {"'relu'; silu, gelu"});
     for (const int window : {0, 99, 4096}) pass("sliding_window", window);

@@ -148,9 +148,12 @@ struct neutral_json_number {
     double neutral;
 };
 inline constexpr neutral_json_number json_neutral_numbers[] = {
-    {"logit_scale", 1},      {"embedding_scale", 1},          {"scale_emb", 1},
-    {"scale_depth", 0},      {"num_local_experts", 0},        {"num_experts", 0},
-    {"n_routed_experts", 0}, {"num_nextn_predict_layers", 0}, {"clip_qkv", 0},
+    {"logit_scale", 1},        {"embedding_scale", 1},
+    {"scale_emb", 1},          {"full_attn_mod", 1},
+    {"interpolate_factor", 1}, {"scale_depth", 0},
+    {"num_local_experts", 0},  {"num_experts", 0},
+    {"n_routed_experts", 0},   {"num_nextn_predict_layers", 0},
+    {"clip_qkv", 0},
 };
 /// The same where the architecture has no such thing; else read_config reads them.
 inline constexpr neutral_json_number json_scales[] = {
@@ -173,6 +176,8 @@ inline constexpr std::string_view json_switches[] = {
     "use_qk_norm",
     "qk_layernorm",
     "rope_interleaved",
+    "lm_head_bias",
+    "use_mrope",
     "use_mla",
     "use_parallel_residual",
     "parallel_residual",
