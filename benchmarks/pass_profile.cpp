@@ -79,6 +79,9 @@ kernels timing() {
     };
     clocked.rms_norm = [](auto... arguments) { timed(norms, [&] { real.rms_norm(arguments...); }); };
     clocked.silu_product = [](auto... arguments) { timed(silu, [&] { real.silu_product(arguments...); }); };
+    clocked.gelu_tanh_product = [](auto... arguments) { timed(silu, [&] { real.gelu_tanh_product(arguments...); }); };
+    clocked.gelu_product = [](auto... arguments) { timed(silu, [&] { real.gelu_product(arguments...); }); };
+    clocked.soft_cap = [](auto... arguments) { timed(attending, [&] { real.soft_cap(arguments...); }); };
     clocked.rotate = [](auto... arguments) { timed(rotary, [&] { real.rotate(arguments...); }); };
     return clocked;
 }

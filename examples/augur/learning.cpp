@@ -48,6 +48,7 @@ learned_attending::head_type new_attending(const llama::host_model& target, std:
                      " of ", target.layer_count(), " layers: the last that drafts is computed from the one before");
     }
     const llama::config& c = target.configuration();
+    llama::check_is_llama(c, "--attention-rank");
     const llama::layer_weights& last = *target.parameters().layers[layer - 1];
     const std::vector<double> frequencies = llama::rotary_frequencies(c);
     train::attending_options chosen{of};
@@ -65,6 +66,10 @@ learned_attending::head_type new_attending(const llama::host_model& target, std:
 template <class Head>
 Head new_exit(const llama::host_model& target, const learning_options& chosen) {
     const llama::weights& own = target.parameters();
+    if (const llama::logit_rule rule(target.configuration()); !rule.is_plain()) {
+        detail::fail("heads are not learnt for a model whose logits have a scale of ", rule.scale, " and a cap of ",
+                     rule.cap);
+    }
     const std::size_t layer = exit_layer_of(target, chosen);
     train::head_options of = chosen.head;
     of.epsilon = static_cast<double>(target.configuration().norm_epsilon);
@@ -79,6 +84,7 @@ Head new_exit(const llama::host_model& target, const learning_options& chosen) {
             return new_attending(target, layer, chosen.attention_rank, of, output, place);
         } else if constexpr (draft::reads_layer_input<Head>) {
             draft::check_exit_layer(layer, target.layer_count());
+            llama::check_is_llama(target.configuration(), "a head that reads a layer's input");
             const llama::layer_weights& last = *own.layers[layer - 1];
             return {{output.beside(last.attention_output), output.beside(last.gate), output.beside(last.up),
                      output.beside(last.down), last.feed_forward_norm},

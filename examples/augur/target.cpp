@@ -4,6 +4,7 @@
 #include <augur/io/files/gguf.hpp>
 #include <augur/io/files/quote.hpp>
 #include <augur/io/files/safetensors.hpp>
+#include <augur/io/text/read_vocabulary.hpp>
 #include <augur/io/text/stop_marks.hpp>
 #include <augur/llama/gguf_config.hpp>
 #include <optional>
@@ -16,7 +17,8 @@
 namespace augur::program {
 namespace {
 
-/// Why the bundled Llama cannot run a sound file of this family and these formats; empty where it can.
+/// Why the bundled engine cannot run a sound file of this family and these formats; empty where it can. Of other
+/// families than Llama's the vocabulary is asked for, too, as llama.cpp may read it where augur does not.
 std::string unread_because(const std::string& path) {
     std::optional<io::gguf_file> file;
     try {
@@ -26,6 +28,10 @@ std::string unread_because(const std::string& path) {
     }
     try {
         static_cast<void>(llama::read_config(*file));
+        const bool has_words = file->get_or<std::string>("tokenizer.ggml.model", "no_vocab") != "no_vocab";
+        if (has_words && file->get<std::string>("general.architecture") != "llama") {
+            static_cast<void>(io::read_vocabulary(*file));
+        }
         return "";
     } catch (const error& problem) {
         return problem.what();

@@ -88,8 +88,9 @@ BOOST_AUTO_TEST_CASE(sizes_that_make_no_sense_are_refused) {
 
 BOOST_AUTO_TEST_CASE(numbers_and_texts_that_make_no_sense_are_refused) {
     small_llama file;
-    file.texts["general.architecture"] = "qwen2";
-    BOOST_CHECK_EXCEPTION(file.load(), error, says({"qwen2", "llama"}));
+    file.texts["general.architecture"] = "mamba";
+    BOOST_CHECK_EXCEPTION(file.load(), error,
+                          says({"the architecture is 'mamba'", "llama, qwen2, qwen3", "--engine llama.cpp"}));
     for (const float base :
          {0.0f, -1.0f, std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
         file = small_llama();
@@ -100,8 +101,13 @@ BOOST_AUTO_TEST_CASE(numbers_and_texts_that_make_no_sense_are_refused) {
     file.numbers["llama.attention.layer_norm_rms_epsilon"] = -1e-5f;
     BOOST_CHECK_EXCEPTION(file.load(), error, says({"epsilon", "-1e-05"}));
     file = small_llama();
+    file.texts["llama.rope.scaling.type"] = "wavelet";
+    BOOST_CHECK_EXCEPTION(file.load(), error, says({"wavelet", "linear, yarn"}));
     file.texts["llama.rope.scaling.type"] = "yarn";
-    BOOST_CHECK_EXCEPTION(file.load(), error, says({"yarn", "linear"}));
+    BOOST_CHECK_EXCEPTION(file.load(), error, says({"llama.rope.scaling.factor"}));
+    file.numbers["llama.rope.scaling.factor"] = 4.0f;
+    file.sizes["llama.rope.scaling.original_context_length"] = 0;
+    BOOST_CHECK_EXCEPTION(file.load(), error, says({"YaRN needs", "4, 0, 1, 32 and 500"}));
     file.texts["llama.rope.scaling.type"] = "linear";
     file.numbers["llama.rope.scaling.factor"] = 0.0f;
     BOOST_CHECK_EXCEPTION(file.load(), error, says({"rotary factor is 0"}));
@@ -240,20 +246,24 @@ BOOST_AUTO_TEST_CASE(newer_json_has_the_rotary_numbers_in_one_place) {
 }
 
 BOOST_AUTO_TEST_CASE(json_that_makes_no_sense_is_refused) {
-    refuse_json("model_type", "mistral", {"config.json", "mistral"});
+    refuse_json("model_type", "mamba", {"config.json", "mamba", "llama, mistral, qwen2", "--engine llama.cpp"});
     refuse_json("num_hidden_layers", -1, {"num_hidden_layers", "-1"});
     refuse_json("num_hidden_layers", "two", {"num_hidden_layers", "\"two\""});
     refuse_json("num_hidden_layers", nullptr, {"num_hidden_layers", "missing"});
     refuse_json("num_key_value_heads", 3, {"8", "3"});
     refuse_json("hidden_size", 63, {"63", "8"});
-    refuse_json("attention_bias", true, {"attention_bias"});
-    refuse_json("mlp_bias", true, {"mlp_bias"});
-    refuse_json("hidden_act", "gelu", {"gelu"});
+    refuse_json("qkv_bias", true, {"qkv_bias"});
+    refuse_json("hidden_act", "relu", {"relu"});
     refuse_json("rms_norm_eps", 1e300, {"rms_norm_eps must be a number", "1e+300"});
     refuse_json("num_hidden_layers", 1e30, {"num_hidden_layers must be a whole number", "1e+30"});
     refuse_json("num_hidden_layers", 1.5, {"num_hidden_layers must be a whole number", "1.5"});
     refuse_json("rope_theta", "x", {"rope_theta", "\"x\""});
-    refuse_json("rope_scaling", {{"rope_type", "yarn"}}, {"yarn"});
+    refuse_json("rope_scaling", {{"rope_type", "wavelet"}}, {"wavelet", "longrope"});
+    refuse_json("rope_scaling", {{"rope_type", "yarn"}}, {"factor is missing"});
+    refuse_json("rope_scaling", {{"rope_type", "yarn"}, {"factor", 4}, {"beta_slow", 40}}, {"YaRN needs", "40, 32"});
+    refuse_json("rope_scaling", {{"rope_type", "default"}, {"wave", 4}}, {"'wave' is not understood"});
+    refuse_json("rope_scaling", {{"rope_type", "longrope"}, {"short_factor", {1, 1}}, {"long_factor", {1, 1}}},
+                {"original_max_position_embeddings"});
     refuse_json("rope_scaling", {{"type", "linear"}}, {"factor"});
     refuse_json("rope_scaling", {{"type", "linear"}, {"factor", -2}}, {"-2"});
     refuse_json("rope_scaling", 5, {"object"});

@@ -51,12 +51,15 @@ BOOST_AUTO_TEST_CASE(numbers_pass_where_they_change_nothing) {
 }
 
 BOOST_AUTO_TEST_CASE(switches_lists_and_windows) {
-    for (const auto* key : {"attention_bias", "mlp_bias", "qk_norm", "use_qk_norm", "rope_interleaved"}) {
+    BOOST_TEST(read("attention_bias", true).query_key_value_bias);
+    BOOST_TEST(read("mlp_bias", true).feed_forward_bias);
+    for (const auto* key : {"bias", "qkv_bias", "qk_norm", "use_qk_norm", "rope_interleaved"}) {
         pass(key, false);
         refuse(key, true, {"true", "not supported"});
     }
+    for (const auto* key : {"full_attn_mod", "interpolate_factor"}) pass(key, 1);  // of Phi-4-mini
     for (const auto* same : {"silu", "swish"}) pass("hidden_act", same);
-    refuse("hidden_act", "gelu", {"'gelu', not 'silu'"});
+    refuse("hidden_act", "relu", {"'relu'; silu, gelu"});
     for (const int window : {0, 99, 4096}) pass("sliding_window", window);
     refuse("sliding_window", 98, {"98", "not supported"});
     pass("layer_types", {"full_attention", "full_attention"});
@@ -64,7 +67,9 @@ BOOST_AUTO_TEST_CASE(switches_lists_and_windows) {
     pass("no_rope_layers", {1, 1});
     refuse("no_rope_layers", {1, 0}, {"[1,0]"});
     pass("temperature", 0.6);  // says nothing of the model
-    pass("unheard_of", {{"a", 1}});
+    pass("_name", "a/b");
+    pass("unheard_of", nullptr);
+    refuse("unheard_of", {{"a", 1}}, {"is not understood, and may change"});
 }
 
 BOOST_AUTO_TEST_CASE(weights_that_others_quantized_are_called_by_their_method) {

@@ -7,6 +7,7 @@
 #include "augur/backend/host/kernels.hpp"
 #include "augur/backend/host/packed_matrix.hpp"
 #include "augur/backend/host/thread_pool.hpp"
+#include "augur/llama/score_rule.hpp"
 
 namespace augur::llama {
 
@@ -17,7 +18,8 @@ class attention_slices {
  public:
     using task = backend::host::attention_task;
 
-    attention_slices(const backend::host::kernels& kernels, const task& whole) : kernels_(kernels), whole_(whole) {}
+    attention_slices(const backend::host::kernels& kernels, const task& whole, const score_rule& rule = {})
+        : kernels_(kernels), whole_(whole), rule_(rule) {}
 
     /// More slices of values would have nothing to do.
     std::size_t value_slices() const { return units(); }
@@ -34,7 +36,7 @@ class attention_slices {
     /// A column is a head of a row; there is nothing to do for those beyond.
     void softmax(std::size_t column) const {
         if (column >= columns()) return;
-        kernels_.softmax(whole_.weights + column * whole_.stride, whole_.positions + column / whole_.heads);
+        rule_.weigh(kernels_, whole_.weights + column * whole_.stride, whole_.positions + column / whole_.heads);
     }
 
     void values(std::size_t slice, std::size_t slices) const {
@@ -82,6 +84,7 @@ class attention_slices {
 
     const backend::host::kernels& kernels_;
     task whole_;
+    score_rule rule_;
 };
 
 }  // namespace augur::llama

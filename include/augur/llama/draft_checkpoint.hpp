@@ -22,6 +22,7 @@
 #include "augur/llama/host_model.hpp"
 #include "augur/llama/key_value_cache.hpp"
 #include "augur/llama/memory.hpp"
+#include "augur/llama/score_rule.hpp"
 #include "augur/llama/selection.hpp"
 #include "augur/llama/weight_format.hpp"
 #include "augur/llama/weights.hpp"
@@ -83,14 +84,18 @@ class draft_checkpoint {
     /// that belong to the head tokens (target_head).
     weights read(weight_format format) const {
         const config c = configuration();
-        const weight_reader reader(tensors(), c, gguf_names(), format);
-        const tensor_names names = gguf_names();
+        const tensor_names names = gguf_names(c);
+        const weight_reader reader(tensors(), c, names, format);
         std::vector<std::size_t> layers(c.layers);
         std::iota(layers.begin(), layers.end(), std::size_t{0});
         weights out = reader.read_layers(layers);
         out.head_tokens = head_tokens_;
         const bool own_embedding = file_.find(names.embedding) != nullptr;
         out.embedding_is_lent = !own_embedding;
+        if (!own_embedding && target_.configuration().embedding_scale != c.embedding_scale) {
+            detail::fail(origin(), ": its target's embedding, which it has not, is scaled by ",
+                         target_.configuration().embedding_scale, ", and its own by ", c.embedding_scale);
+        }
         out.embedding = own_embedding ? reader.shared_token_rows(names.embedding) : target_.parameters().embedding;
         if (file_.find(names.head)) {
             out.head = head_tokens_.empty() ? reader.token_rows(names.head)
@@ -106,6 +111,11 @@ class draft_checkpoint {
     /// byte a weight: a draft's bits are nobody's promise, and fewer bytes are read sooner.
     backend::host::packed_matrix target_head(weight_format format) const {
         using backend::host::storage;
+        if (!logit_rule(target_.configuration()).is_plain()) {
+            detail::fail(origin(), ": its target's head, which it has not, is followed by a scale of ",
+                         target_.configuration().logit_scale, " and a cap of ", target_.configuration().logit_cap,
+                         ", which no draft checkpoint has");
+        }
         backend::host::packed_matrix rows = target_head();
         const bool is_wide =
             rows.format() == storage::f32 || rows.format() == storage::f16 || rows.format() == storage::bf16;

@@ -86,6 +86,7 @@ inline host_model load_exit(const std::filesystem::path& path, const host_model&
     depth = exit_depth(file, target, depth);
     config c = target.configuration();
     c.layers = depth;
+    c.positions.resize(std::min(depth, c.positions.size()));
     const weights& lent = target.parameters();
     const weight_reader reader(file.tensors(), c, gguf_names(), options.weights);
     weights w;

@@ -2,6 +2,7 @@
 // The forward pass on the CPU: new rows through layers, shared by a pool of threads.
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <functional>
 #include <initializer_list>
@@ -15,6 +16,7 @@
 #include "augur/backend/host/packed_matrix.hpp"
 #include "augur/llama/config.hpp"
 #include "augur/llama/row_attention.hpp"
+#include "augur/llama/score_rule.hpp"
 #include "augur/llama/selection.hpp"
 #include "augur/llama/weights.hpp"
 
@@ -36,7 +38,11 @@ class forward_pass : row_attention {
                  std::shared_ptr<backend::host::thread_pool> pool, cache_format format)
         : row_attention(c, kernels, std::move(pool),
                         std::max({c.width, c.heads * c.head_size, c.feed_forward, w.fusion.weight.depth()}), format),
-          weights_(w) {
+          weights_(w),
+          logit_rule_(c),
+          gated_(c.gate == activation::silu        ? kernels.silu_product
+                 : c.gate == activation::gelu_tanh ? kernels.gelu_tanh_product
+                                                   : kernels.gelu_product) {
         for (auto [buffer, size] : {std::pair{&state_, c.width},
                                     {&normed_, c.width},
                                     {&change_, c.width},
@@ -74,13 +80,17 @@ class forward_pass : row_attention {
         const layer_weights& layer = *weights_.layers[index];
         const auto same = [](std::size_t row) { return row; };
         normalise(layer.attention_norm, rows_.size(), same, {&layer.query, &layer.key, &layer.value});
-        multiply({{&layer.query, query_.data()}, {&layer.key, key_.data()}, {&layer.value, value_.data()}},
+        multiply({{&layer.query, query_.data(), &layer.query_bias},
+                  {&layer.key, key_.data(), &layer.key_bias},
+                  {&layer.value, value_.data(), &layer.value_bias}},
                  normed_.data(), rows_.size());
+        if (!layer.query_norm.empty()) normalise_queries_and_keys(layer);
         attend_all(index, layer.attention_output);
-        add_product(copies_, layer.attention_output, mixed_.data());
+        add_product(copies_, layer.attention_output, mixed_.data(), layer.attention_output_bias,
+                    layer.after_attention_norm);
         normalise(layer.feed_forward_norm, rows_.size(), same, {&layer.gate, &layer.up});
         feed_forward(layer);
-        add_product(gate_copies_, layer.down, gate_.data());
+        add_product(gate_copies_, layer.down, gate_.data(), layer.down_bias, layer.after_feed_forward_norm);
     }
 
     /// Normalised states of the rows that are wanted, and the logits of those that want some.
@@ -104,8 +114,9 @@ class forward_pass : row_attention {
         auto whole = product_of(copies_, head, normed_.data(), scored, logits);
         whole.y_stride = size;
         multiply_shared(head, whole);
-        if (together && weights_.head_tokens.empty()) return;
+        if (together && weights_.head_tokens.empty() && logit_rule_.is_plain()) return;
         for_rows(scored, [&](std::size_t i) {
+            logit_rule_.apply(kernels_, logits + i * size, head.rows());
             if (!weights_.head_tokens.empty()) spread_logits(weights_.head_tokens, {logits + i * size, size});
             if (!together) std::copy_n(logits + i * size, size, rows_[wanted_[i]].logits);
         });
@@ -138,6 +149,8 @@ class forward_pass : row_attention {
             std::copy_n(rows_[row].state, config_.width, state);
         } else {
             weights_.embedding->unpack_row(static_cast<std::size_t>(rows_[row].id), {state, config_.width});
+            if (config_.embedding_scale == 1) return;
+            for (std::size_t i = 0; i < config_.width; ++i) state[i] *= config_.embedding_scale;
         }
     }
 
@@ -161,23 +174,46 @@ class forward_pass : row_attention {
         multiply_shared(fusion.weight, product_of(copies_, fusion.weight, fused_.data(), rows_.size(), state_.data()));
     }
 
-    /// normed_[i] = the state of row_of(i), normalised, and as the matrices that multiply it read it.
+    /// normed_[i] = the state of row_of(i), normalised if there is a norm, and as the matrices that multiply it read
+    /// it.
     template <class RowOf>
     void normalise(const std::vector<float>& weight, std::size_t count, const RowOf& row_of,
                    std::initializer_list<const matrix*> readers) {
         const std::size_t width = config_.width;
         for_rows(count, [&](std::size_t i) {
-            kernels_.rms_norm(state_.data() + row_of(i) * width, weight.data(), normed_.data() + i * width, width,
-                              config_.norm_epsilon);
+            const float* const state = state_.data() + row_of(i) * width;
+            float* const out = normed_.data() + i * width;
+            if (weight.empty()) {
+                std::copy_n(state, width, out);
+            } else {
+                kernels_.rms_norm(state, weight.data(), out, width, config_.norm_epsilon);
+            }
             prepare_row(copies_, readers, normed_.data(), width, i);
         });
     }
 
-    /// state += weight * in.
-    void add_product(const input_copies& copies, const matrix& weight, const float* in) {
+    /// Before they turn: each head, or all heads of a row at once, as the weights are long.
+    void normalise_queries_and_keys(const layer_weights& layer) {
+        for_rows(rows_.size(), [&](std::size_t row) {
+            const auto each = [&](float* of, std::size_t size, const std::vector<float>& weight) {
+                for (float* head = of + row * size; head < of + (row + 1) * size; head += weight.size()) {
+                    kernels_.rms_norm(head, weight.data(), head, weight.size(), config_.norm_epsilon);
+                }
+            };
+            each(query_.data(), layer.query.rows(), layer.query_norm);
+            each(key_.data(), layer.key.rows(), layer.key_norm);
+        });
+    }
+
+    /// state += weight * in; where there is more to it: state += scale * norm(weight * in + bias).
+    void add_product(const input_copies& copies, const matrix& weight, const float* in, const std::vector<float>& bias,
+                     const std::vector<float>& norm) {
         const auto whole = product_of(copies, weight, in, rows_.size(), change_.data());
+        const bool is_sum = bias.empty() && norm.empty() && config_.residual_scale == 1;
         for_panels(weight.panels(), [&](std::size_t first, std::size_t last) {
             multiply_panels(whole, first, last);
+            add_bias(bias, change_.data(), rows_.size(), first, last);
+            if (!is_sum) return;
             const std::size_t from = first * backend::host::panel_rows;
             const std::size_t to = std::min(last * backend::host::panel_rows, weight.rows());
             for (std::size_t row = 0; row < rows_.size(); ++row) {
@@ -186,26 +222,37 @@ class forward_pass : row_attention {
                 for (std::size_t i = from; i < to; ++i) state[i] += change[i];
             }
         });
+        if (is_sum) return;
+        for_rows(rows_.size(), [&](std::size_t row) {
+            const std::size_t width = config_.width;
+            float *state = state_.data() + row * width, *change = change_.data() + row * width;
+            if (!norm.empty()) kernels_.rms_norm(change, norm.data(), change, width, config_.norm_epsilon);
+            for (std::size_t i = 0; i < width; ++i) state[i] = std::fma(change[i], config_.residual_scale, state[i]);
+        });
     }
 
-    /// gate = silu(gate product) * up product, prepared for the next product.
+    /// gate = activation(gate product) * up product, prepared for the next product.
     void feed_forward(const layer_weights& layer) {
         const auto gate = product_of(copies_, layer.gate, normed_.data(), rows_.size(), gate_.data());
         const auto up = product_of(copies_, layer.up, normed_.data(), rows_.size(), up_.data());
         for_panels(layer.gate.panels(), [&](std::size_t first, std::size_t last) {
             multiply_panels(gate, first, last);
             multiply_panels(up, first, last);
+            add_bias(layer.gate_bias, gate_.data(), rows_.size(), first, last);
+            add_bias(layer.up_bias, up_.data(), rows_.size(), first, last);
             const std::size_t from = first * backend::host::panel_rows;
             const std::size_t to = std::min(last * backend::host::panel_rows, config_.feed_forward);
             for (std::size_t row = 0; row < rows_.size(); ++row) {
                 const std::size_t at = row * config_.feed_forward + from;
-                kernels_.silu_product(gate_.data() + at, up_.data() + at, to - from);
+                gated_(gate_.data() + at, up_.data() + at, to - from);
                 prepare_part(gate_copies_, layer.down, gate_.data(), row, from, to);
             }
         });
     }
 
     const weights& weights_;
+    logit_rule logit_rule_;
+    void (*gated_)(float* gate, const float* up, std::size_t size);
     std::vector<std::size_t> wanted_;
     backend::host::float_buffer state_, normed_, change_, gate_, up_, fused_, logits_;
 };

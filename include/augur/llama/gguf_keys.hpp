@@ -1,8 +1,7 @@
 #pragma once
-// The `llama.` keys that a GGUF file may have: those that are read, and those that change no number.
+// The keys of an architecture that a GGUF file may have: those that are read, and those that change no number.
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -11,6 +10,7 @@
 
 #include "augur/io/files/gguf.hpp"
 #include "augur/io/files/quote.hpp"
+#include "augur/llama/architectures.hpp"
 #include "augur/llama/config.hpp"
 #include "augur/types/error.hpp"
 
@@ -34,16 +34,30 @@ inline constexpr std::string_view gguf_keys_read[] = {
     "attention.key_length",
     "attention.value_length",
     "attention.layer_norm_rms_epsilon",
+    "attention.scale",
+    "attention.sliding_window",
     "rope.dimension_count",
     "rope.freq_base",
     "rope.scaling.type",
     "rope.scaling.factor",
+    "rope.scaling.original_context_length",
+    "rope.scaling.attn_factor",
+    "rope.scaling.yarn_beta_fast",
+    "rope.scaling.yarn_beta_slow",
     "rope.scale_linear",
 };
 
-/// Of how the file was made, of another norm than a Llama's, of scalings and poolings that it does not have.
+/// By read_config of architectures that have what they are about; in others they are neutral numbers.
+inline constexpr std::string_view gguf_scales[] = {"logit_scale", "residual_scale", "embedding_scale"};
+inline constexpr std::string_view gguf_caps[] = {"attn_logit_softcapping", "final_logit_softcapping"};
+inline constexpr std::string_view gguf_keys_of_periods[] = {"attention.sliding_window_pattern", "rope.freq_base_swa"};
+
+/// Of how the file was made, of another norm than an RMS norm, of poolings that it does not have. Whether a scaling was
+/// there in training changes nothing, but where read_config asks for it.
 inline constexpr std::string_view gguf_keys_idle[] = {
-    "tensor_data_layout",     "pooling_type", "attention.layer_norm_epsilon", "rope.scaling.original_context_length",
+    "tensor_data_layout",
+    "pooling_type",
+    "attention.layer_norm_epsilon",
     "rope.scaling.finetuned",
 };
 
@@ -56,7 +70,6 @@ inline constexpr neutral_number gguf_neutral_numbers[] = {
     {"logit_scale", 0, 1},
     {"residual_scale", 0, 1},
     {"embedding_scale", 0, 1},
-    {"rope.scaling.attn_factor", 0, 1},
     {"attn_logit_softcapping", 0, 0},
     {"final_logit_softcapping", 0, 0},
     {"attention.max_alibi_bias", 0, 0},
@@ -77,9 +90,10 @@ inline constexpr neutral_switch gguf_neutral_switches[] = {
     {"swin_norm", false},
 };
 
-/// Throws unless the key, which begins with `llama.`, is known and changes nothing that is computed otherwise.
-inline void check_gguf_key(const io::gguf_view& file, std::string_view key, const config& c) {
-    const std::string_view name = key.substr(std::string_view("llama.").size());
+/// Throws unless the key, which begins with the architecture's name and a dot, is known and changes nothing that is
+/// computed otherwise.
+inline void check_gguf_key(const io::gguf_view& file, std::string_view key, const architecture& of) {
+    const std::string_view name = key.substr(of.gguf.size() + 1);
     const auto refuse = [&](const auto&... what) {
         fail(file.path().string(), ": the metadata key ", io::quote(key), what...);
     };
@@ -87,6 +101,9 @@ inline void check_gguf_key(const io::gguf_view& file, std::string_view key, cons
         return std::find(std::begin(list), std::end(list), name) != std::end(list);
     };
     if (is_in(gguf_keys_read) || is_in(gguf_keys_idle)) return;
+    if (of.has_scales && is_in(gguf_scales)) return;
+    if (of.has_caps && is_in(gguf_caps)) return;
+    if (of.windows == window_rule::periodic && is_in(gguf_keys_of_periods)) return;
     if (name.starts_with("expert_")) return;  // there are none: read_config
     for (const auto& [known, one, other] : gguf_neutral_numbers) {
         if (name != known) continue;
@@ -99,27 +116,14 @@ inline void check_gguf_key(const io::gguf_view& file, std::string_view key, cons
         if (file.get<bool>(key) != neutral) refuse(" is ", neutral ? "false" : "true", ", which is not supported");
         return;
     }
-    if (name == "attention.sliding_window") {
-        const auto window = file.get<std::uint64_t>(key);
-        if (window != 0 && window < c.context) {
-            refuse(" is ", window, ", within the context of ", c.context, "; sliding windows are not supported");
-        }
-        return;
-    }
-    if (name == "attention.scale") {
-        const double usual = 1 / std::sqrt(static_cast<double>(c.head_size)), found = file.get<double>(key);
-        if (found != 0 && std::abs(found - usual) > 1e-6 * usual) {
-            refuse(" is ", found, ", but only ", usual, ", of the head size ", c.head_size, ", is supported");
-        }
-        return;
-    }
     refuse(" is not understood, and may change what the model computes");
 }
 
-/// The same of all of them. A file that is no model (an adapter, a projector) is refused by what it says it is.
-inline void check_gguf_keys(const io::gguf_view& file, const config& c) {
+/// The same of all of them.
+inline void check_gguf_keys(const io::gguf_view& file, const architecture& of) {
+    const std::string prefix = std::string(of.gguf) + ".";
     file.metadata().each([&](std::string_view key, const io::gguf_value&) {
-        if (key.starts_with("llama.")) check_gguf_key(file, key, c);
+        if (key.starts_with(prefix)) check_gguf_key(file, key, of);
     });
 }
 

@@ -16,6 +16,7 @@
 #include "augur/llama/draft_checkpoint.hpp"
 #include "augur/llama/early_exit.hpp"
 #include "augur/llama/host_model.hpp"
+#include "augur/llama/score_rule.hpp"
 #include "augur/llama/selection.hpp"
 #include "augur/llama/workers.hpp"
 #include "augur/types/error.hpp"
@@ -100,6 +101,7 @@ class host_exit {
               output(own.rows() != 0 ? &own : &target.parameters().output()),
               vocabulary(target.vocabulary_size()),
               epsilon(target.configuration().norm_epsilon),
+              rule(target.configuration()),
               fingerprint(target.vocabulary_fingerprint()),
               normed(target.hidden_size() * sizeof(float)),
               copy(backend::host::input_bytes(input_of(output->format()), (norm.size() + 31) / 32 * 32)) {
@@ -120,6 +122,7 @@ class host_exit {
                 prepared = copy.data();
             }
             multiply_shared(*output, backend::host::product_of(*output, prepared, 1, out.data()));
+            rule.apply(kernels_, out.data(), output->rows());
             if (!head_tokens.empty()) spread_logits(head_tokens, out);
         }
 
@@ -130,6 +133,7 @@ class host_exit {
         const matrix* output;
         std::size_t vocabulary;
         float epsilon;
+        logit_rule rule;
         std::string fingerprint;
         backend::host::aligned_buffer normed, copy;
     };

@@ -25,6 +25,7 @@
 #include "augur/llama/hugging_face_config.hpp"
 #include "augur/llama/key_value_cache.hpp"
 #include "augur/llama/memory.hpp"
+#include "augur/llama/rotary.hpp"
 #include "augur/llama/selection.hpp"
 #include "augur/llama/sequence.hpp"
 #include "augur/llama/weights.hpp"
@@ -74,10 +75,12 @@ class host_model {
     static host_model load(const std::filesystem::path& path, const load_options& options = {}) {
         if (io::holds_safetensors(path)) {
             const io::safetensors_folder file(path);
-            return read(file, read_config(file), hugging_face_names(), options);
+            config c = read_config(file);
+            return read(file, c, hugging_face_names(c), options);
         }
         const io::gguf_file file(path);
-        return read(file, read_config(file), gguf_names(), options);
+        config c = read_config(file);
+        return read(file, c, gguf_names(c), options);
     }
 
     /// From parts, for tests and engines with files of their own. The weights must have the configuration's shapes;
@@ -170,7 +173,7 @@ class host_model {
     /// On the heap, for its addresses must not change when the model is moved.
     struct parts {
         parts(config c, weights w, const load_options& options)
-            : settings(std::move(c)),
+            : settings(with_rotary_factors(std::move(c), options.context_length)),
               weight(std::move(w)),
               passes(settings, weight, backend::host::kernels_of(options.instruction_set), pool_of(options),
                      {checked_context(options.context_length, settings.context), options.cache_bytes, options.cache},
@@ -185,7 +188,8 @@ class host_model {
     static host_model read(const File& file, config c, tensor_names names, const load_options& options) {
         const std::string origin = file.path().string();
         const auto layers = chosen_layers(options.layers, c.layers, origin);
-        const std::size_t file_layers = std::exchange(c.layers, layers.size());
+        const std::size_t file_layers = c.layers;
+        take_layers(c, layers);
         validate(c, origin);
         check_cache_format(options.cache, c.head_size, origin);
         const auto head_tokens = chosen_tokens(options.head_tokens, c.vocabulary, origin);

@@ -1,6 +1,9 @@
 #pragma once
-// Reads a Llama's hyper-parameters from a Hugging Face config.json.
+// Reads a decoder's hyper-parameters from a Hugging Face config.json.
 
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -8,15 +11,16 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "augur/io/files/json_reader.hpp"
 #include "augur/io/files/quote.hpp"
 #include "augur/io/files/safetensors.hpp"
 #include "augur/io/text/token_texts.hpp"
+#include "augur/llama/architectures.hpp"
 #include "augur/llama/config.hpp"
 #include "augur/llama/hugging_face_keys.hpp"
+#include "augur/llama/hugging_face_rotary.hpp"
 #include "augur/llama/token_rows.hpp"
 
 namespace augur::llama {
@@ -25,92 +29,184 @@ namespace detail {
 
 using augur::detail::fail;
 
-/// `rope_scaling`, or `rope_parameters` in newer files: {rope_type or type, ...}. A factor needs a type: without one
-/// engines differ in what it means.
-inline void read_json_rotary_scaling(config& c, const io::json_reader<>& scaling) {
-    for (const auto& [key, value] : scaling.value().items()) {
-        if (value.is_object()) fail(scaling.origin(), ": ", key, " is an object; layers of several kinds are not read");
+inline void read_json_sizes(config& c, const io::json_reader<>& in, const architecture& of) {
+    c.layers = in.required<std::size_t>("num_hidden_layers");
+    c.width = in.required<std::size_t>("hidden_size");
+    c.heads = in.required<std::size_t>("num_attention_heads");
+    c.feed_forward = in.required<std::size_t>("intermediate_size");
+    c.vocabulary = in.required<std::size_t>("vocab_size");
+    if (of.is_llama_like) {
+        c.key_value_heads = in.value_or<std::size_t>("num_key_value_heads", c.heads);
+        c.context = in.value_or<std::size_t>("max_position_embeddings", 2048);
+        c.norm_epsilon = in.value_or<float>("rms_norm_eps", 1e-6f);
+    } else {
+        c.key_value_heads = in.required<std::size_t>("num_key_value_heads");
+        c.context = in.required<std::size_t>("max_position_embeddings");
+        c.norm_epsilon = in.required<float>("rms_norm_eps");
     }
-    const auto* factor = scaling.find("factor");
-    if (factor && !scaling.find("rope_type") && !scaling.find("type")) {
-        fail(scaling.origin(), ": a factor of ", io::shown(*factor), " has no rope_type beside it");
-    }
-    if (const auto turned = scaling.value_or<double>("partial_rotary_factor", 1.0); turned != 1) {
-        fail(scaling.origin(), ": partial_rotary_factor is ", turned, ", which is not supported, only 1");
-    }
-    const auto type = scaling.value_or<std::string>("rope_type", scaling.value_or<std::string>("type", "default"));
-    if (type == "linear") {
-        c.rotary_factors.assign(c.rotary_size / 2, scaling.required<float>("factor"));
-    } else if (type == "llama3") {
-        const llama3_scaling numbers{scaling.required<double>("factor"), scaling.required<double>("low_freq_factor"),
-                                     scaling.required<double>("high_freq_factor"),
-                                     scaling.required<double>("original_max_position_embeddings")};
-        if (!(numbers.factor > 0) || !(numbers.low_frequency_factor < numbers.high_frequency_factor)) {
-            fail(scaling.origin(), ": llama3 scaling needs factor > 0 and low_freq_factor < high_freq_factor, not ",
-                 numbers.factor, ", ", numbers.low_frequency_factor, " and ", numbers.high_frequency_factor);
+    if (of.has_own_head_size) {
+        c.head_size = in.required<std::size_t>("head_dim");
+    } else {
+        if (c.heads != 0 && !in.find("head_dim") && c.width % c.heads != 0) {
+            fail(in.origin(), ": the width ", c.width, " is no multiple of the ", c.heads, " heads");
         }
-        if (!(numbers.original_context > 0)) {
-            fail(scaling.origin(), ": original_max_position_embeddings is ", numbers.original_context, ", not above 0");
-        }
-        c.rotary_factors = rotary_factors(c, numbers);
-    } else if (type != "default") {
-        fail(scaling.origin(), ": rope type ", io::quote(type), " is not supported; default, linear and llama3 are");
+        c.head_size = in.value_or<std::size_t>("head_dim", c.heads == 0 ? 0 : c.width / c.heads);
     }
 }
 
-/// Files of two versions at once: of two objects that differ some engines take this one, others that.
-inline void check_one_rotary_scaling(const io::json_reader<>& newer, const io::json_reader<>& older) {
-    nlohmann::json objects[] = {newer.value(), older.value()};
-    for (auto& each : objects) {
-        each.erase("rope_theta");
-        if (each.contains("type")) each["rope_type"] = std::exchange(each["type"], nullptr);
-        each.erase("type");
+inline activation read_json_gate(const io::json_reader<>& in, activation usual) {
+    const char* const key = in.find("hidden_activation") ? "hidden_activation" : "hidden_act";
+    if (!in.find(key)) return usual;
+    const auto name = in.required<std::string>(key);
+    if (name == "silu" || name == "swish") return activation::silu;  // one function
+    if (name == "gelu_pytorch_tanh" || name == "gelu_new") return activation::gelu_tanh;
+    // a Gemma's first files say gelu, and mean its form with tanh, as all who run it know
+    if (name == "gelu") return usual == activation::gelu_tanh ? usual : activation::gelu;
+    fail(in.origin(), ": ", key, " is ", io::quote(name), "; silu, gelu, gelu_new and gelu_pytorch_tanh are supported");
+}
+
+inline void read_json_scales(config& c, const io::json_reader<>& in, const architecture& of) {
+    if (of.has_scales) {
+        c.embedding_scale = in.value_or<float>("embedding_multiplier", 1);
+        c.residual_scale = in.value_or<float>("residual_multiplier", 1);
+        c.logit_scale = 1 / in.value_or<float>("logits_scaling", 1);
     }
-    if (objects[0] != objects[1]) {
-        fail(newer.origin(), " is ", io::shown(newer.value()), ", but rope_scaling beside it is ",
-             io::shown(older.value()));
+    if (of.has_caps) {
+        c.attention_cap = in.value_or<float>("attn_logit_softcapping", 0);
+        c.logit_cap = in.value_or<float>("final_logit_softcapping", 0);
     }
+    const auto take = [&](const char* key, bool is_read, double scale) {
+        set_attention_scale(c, scale);
+        if (is_read || c.attention_scale == 0) return;
+        fail(in.origin(), ": ", key, " makes the scale of attention ", scale, ", but only ", usual_scale(c),
+             ", of the head size ", c.head_size, ", is supported");
+    };
+    if (const auto scale = in.optional<double>("attention_multiplier")) {
+        take("attention_multiplier", of.has_scales, *scale);
+    }
+    if (of.has_caps || in.find("query_pre_attn_scalar")) {
+        take("query_pre_attn_scalar", of.has_caps, 1 / std::sqrt(in.required<double>("query_pre_attn_scalar")));
+    }
+}
+
+inline void read_json_rotary(config& c, const io::json_reader<>& in, const architecture& of) {
+    const json_rotary found = find_json_rotary(in, of.local_rotary_base != 0);
+    c.rotary_base = in.value_or<double>("rope_theta", of.rotary_base);
+    double part = in.value_or<double>("partial_rotary_factor", 1);
+    if (found.main) {
+        c.rotary_base = found.main->value_or<double>("rope_theta", c.rotary_base);
+        part = found.main->value_or<double>("partial_rotary_factor", part);
+    }
+    if (part != 1 && !(of.turns_in_part && part > 0 && part < 1)) {
+        fail(found.main ? found.main->origin() : in.origin(), ": partial_rotary_factor is ", part,
+             ", which is not supported, only 1");
+    }
+    c.rotary_size = static_cast<std::size_t>(static_cast<double>(c.head_size) * part);
+    validate(c, in.origin());
+    if (found.main) read_json_rotary_scaling(c, in, *found.main);
+    if (of.local_rotary_base == 0) return;
+    c.local_rotary_base = in.value_or<double>("rope_local_base_freq", of.local_rotary_base);
+    if (!found.local) return;
+    c.local_rotary_base = found.local->value_or<double>("rope_theta", c.local_rotary_base);
+    if (const auto type = found.local->value_or<std::string>("rope_type", "default"); type != "default") {
+        fail(found.local->origin(), ": rope type ", io::quote(type), " is not supported here; default is");
+    }
+}
+
+/// Whether `layer_types` says of each layer that it has a window; empty where the file does not say it.
+inline std::vector<bool> json_layer_types(const io::json_reader<>& in, const config& c) {
+    std::vector<bool> out;
+    const auto* const types = in.array("layer_types");
+    if (types == nullptr) return out;
+    for (const auto& each : *types) {
+        if (each != "full_attention" && each != "sliding_attention") {
+            fail(in.origin(), ": layer_types holds ", io::shown(each), ", which is not supported");
+        }
+        out.push_back(each == "sliding_attention");
+    }
+    if (out.size() != c.layers) {
+        fail(in.origin(), ": layer_types has ", out.size(), " layers of ", c.layers);
+    }
+    return out;
+}
+
+/// The tokens of a window, 0 for none.
+inline std::size_t json_window(const io::json_reader<>& in, const architecture& of) {
+    const bool is_there = in.value().contains("sliding_window");  // null says that there is none
+    const auto window = in.value_or<std::size_t>("sliding_window", is_there ? 0 : of.window);
+    const bool is_used = of.windows != window_rule::switched || in.value_or<bool>("use_sliding_window", false);
+    return is_used && in.value_or<bool>("use_sliding_window", true) ? window : 0;
+}
+
+inline void read_json_positions(config& c, const io::json_reader<>& in, const architecture& of) {
+    const std::size_t window = json_window(in, of);
+    const std::vector<bool> listed = json_layer_types(in, c);
+    const bool is_listed = std::find(listed.begin(), listed.end(), true) != listed.end();
+    const auto refuse = [&](const char* key) {
+        fail(in.origin(), ": ", key, " is ", io::shown(*in.find(key)), ", which is not supported in a ", of.model_type);
+    };
+    if (of.windows == window_rule::none && window != 0 && window < c.context) refuse("sliding_window");
+    if ((of.windows == window_rule::none || (is_listed && window == 0)) && is_listed) refuse("layer_types");
+    const auto first = in.value_or<std::size_t>("max_window_layers", 0);
+    const auto period = in.value_or<std::size_t>(
+        in.find("_sliding_window_pattern") ? "_sliding_window_pattern" : "sliding_window_pattern", of.window_period);
+    const auto* const turning = in.array("no_rope_layers");  // 1: turns
+    if (turning != nullptr && turning->size() != c.layers && !turning->empty()) refuse("no_rope_layers");
+    const auto is_still = [&](std::size_t layer) {
+        if (turning == nullptr || turning->empty()) {
+            return is_periodic(in.value_or<std::size_t>("no_rope_layer_interval", of.still_period), layer);
+        }
+        const auto& each = (*turning)[layer];
+        if (each != 0 && each != 1) refuse("no_rope_layers");
+        return each == 0;
+    };
+    for (std::size_t layer = 0; layer < c.layers; ++layer) {
+        if (of.still_period == 0 && is_still(layer)) {
+            refuse(in.find("no_rope_layers") ? "no_rope_layers" : "no_rope_layer_interval");
+        }
+    }
+    const auto is_windowed = [&](std::size_t layer) {
+        if (window == 0) return false;
+        if (!listed.empty() && of.windows != window_rule::all) return bool{listed[layer]};
+        return of.windows == window_rule::switched ? layer >= first : !is_periodic(period, layer);
+    };
+    set_positions(of, c, window, is_windowed, is_still);
+}
+
+inline void read_json_layout(config& c, const io::json_reader<>& in, const architecture& of) {
+    const bool biased = in.value_or<bool>("attention_bias", false);
+    c.query_key_value_bias = of.biased || biased;
+    c.attention_output_bias = biased && !of.biased;
+    c.feed_forward_bias = in.value_or<bool>("mlp_bias", false);
+    c.stored.halves = true;
+    c.stored.shifted_norms = of.shifted_norms;
+    c.stored.joined_query_key_value = c.stored.joined_gate_up = of.joined;
 }
 
 }  // namespace detail
 
 /// Reads and validates. `has_head` says whether the weights bring a head of their own. Throws augur::error, with the
-/// file's name and the values, where the model is not a Llama, a key is missing or of the wrong type, or numbers
-/// contradict each other.
+/// file's name and the values, where the architecture is none of architectures.hpp, a key is missing, of the wrong type
+/// or not understood (hugging_face_keys.hpp), or numbers contradict each other.
 inline config read_config(const nlohmann::json& json, const std::string& origin, bool has_head) {
     const io::json_reader in(json, origin);
-    if (const auto type = in.value_or<std::string>("model_type", ""); type != "llama") {
-        detail::fail(origin, ": the model type is ", io::quote(type), ", not 'llama'");
-    }
+    const architecture& of = detail::architecture_of(
+        &architecture::model_type, in.value_or<std::string>("model_type", ""), origin, "the model type");
     detail::check_not_quantized(in);
     config c;
-    c.layers = in.required<std::size_t>("num_hidden_layers");
-    c.width = in.required<std::size_t>("hidden_size");
-    c.heads = in.required<std::size_t>("num_attention_heads");
-    c.key_value_heads = in.value_or<std::size_t>("num_key_value_heads", c.heads);
-    c.feed_forward = in.required<std::size_t>("intermediate_size");
-    c.vocabulary = in.required<std::size_t>("vocab_size");
-    c.context = in.value_or<std::size_t>("max_position_embeddings", 2048);
-    if (c.heads != 0 && !in.find("head_dim") && c.width % c.heads != 0) {
-        detail::fail(origin, ": the width ", c.width, " is no multiple of the ", c.heads, " heads");
-    }
-    c.head_size = in.value_or<std::size_t>("head_dim", c.heads == 0 ? 0 : c.width / c.heads);
-    c.rotary_size = c.head_size;
-    c.norm_epsilon = in.value_or<float>("rms_norm_eps", 1e-6f);
+    detail::read_json_sizes(c, in, of);
     if (const auto tied = in.optional<bool>("tie_word_embeddings"); tied == false && !has_head) {
         detail::fail(origin, ": tie_word_embeddings is false, but the weights hold no lm_head.weight");
     }
-    c.tied_head = in.value_or<bool>("tie_word_embeddings", false) || !has_head;
-    const auto parameters = in.object("rope_parameters");
-    const auto older = in.object("rope_scaling");
-    if (parameters && older) detail::check_one_rotary_scaling(*parameters, *older);
-    const auto scaling = parameters ? parameters : older;
-    c.rotary_base = in.value_or<double>("rope_theta", 10000.0);
-    if (parameters) c.rotary_base = parameters->value_or<double>("rope_theta", c.rotary_base);
+    c.tied_head = in.value_or<bool>("tie_word_embeddings", of.is_tied) || !has_head;
+    detail::apply(of, c);
+    detail::read_json_rotary(c, in, of);
+    detail::read_json_scales(c, in, of);
+    c.gate = detail::read_json_gate(in, of.gate);
+    detail::read_json_positions(c, in, of);
+    detail::read_json_layout(c, in, of);
     validate(c, origin);
-    if (scaling) detail::read_json_rotary_scaling(c, *scaling);
-    validate(c, origin);
-    detail::check_json_keys(in, c);
+    detail::check_json_keys(in, of);
     return c;
 }
 

@@ -1,14 +1,17 @@
 #pragma once
-// The keys of a config.json that would make it another model than a Llama.
+// The keys that a config.json may have: those that are read, and those that change no number.
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 
 #include "augur/io/files/json_reader.hpp"
 #include "augur/io/files/quote.hpp"
+#include "augur/llama/architectures.hpp"
 #include "augur/llama/config.hpp"
 #include "augur/types/error.hpp"
 
@@ -16,73 +19,201 @@ namespace augur::llama::detail {
 
 using augur::detail::fail;
 
-/// A value that changes nothing; all others are refused. Keys that stand in none of these lists have no meaning in a
-/// Llama (generation, training, names), and pass.
+/// By read_config (hugging_face_config.hpp), or by io's tokenizers.
+inline constexpr std::string_view json_keys_read[] = {
+    "model_type",
+    "num_hidden_layers",
+    "hidden_size",
+    "num_attention_heads",
+    "num_key_value_heads",
+    "intermediate_size",
+    "vocab_size",
+    "max_position_embeddings",
+    "head_dim",
+    "rms_norm_eps",
+    "tie_word_embeddings",
+    "rope_parameters",
+    "rope_scaling",
+    "rope_theta",
+    "hidden_act",
+    "hidden_activation",
+    "quantization_config",
+    "compression_config",
+    "sliding_window",
+    "use_sliding_window",
+    "max_window_layers",
+    "layer_types",
+    "no_rope_layers",
+    "no_rope_layer_interval",
+    "attention_bias",
+    "mlp_bias",
+    "attention_multiplier",
+    "query_pre_attn_scalar",
+    "bos_token_id",
+    "eos_token_id",
+    "pad_token_id",
+    "partial_rotary_factor",
+    "original_max_position_embeddings",
+};
+
+/// Of training, of sampling, of how other programs run the model, of names.
+inline constexpr std::string_view json_keys_idle[] = {
+    "add_cross_attention",
+    "architectures",
+    "attention_dropout",
+    "attention_probs_dropout_prob",
+    "attn_implementation",
+    "attn_pdrop",
+    "auto_map",
+    "bad_words_ids",
+    "begin_suppress_tokens",
+    "cache_implementation",
+    "chunk_size_feed_forward",
+    "classifier_dropout",
+    "cls_token_id",
+    "cross_attention_hidden_size",
+    "decoder_start_token_id",
+    "diversity_penalty",
+    "do_sample",
+    "dropout",
+    "dtype",
+    "early_stopping",
+    "embd_pdrop",
+    "encoder_no_repeat_ngram_size",
+    "exponential_decay_length_penalty",
+    "finetuning_task",
+    "forced_bos_token_id",
+    "forced_eos_token_id",
+    "gradient_checkpointing",
+    "hidden_dropout",
+    "hidden_dropout_prob",
+    "id2label",
+    "initializer_factor",
+    "initializer_range",
+    "is_composition",
+    "is_decoder",
+    "is_encoder_decoder",
+    "is_llama_config",
+    "keys_to_ignore_at_inference",
+    "label2id",
+    "length_penalty",
+    "mask_token_id",
+    "max_length",
+    "min_length",
+    "model_max_length",
+    "name_or_path",
+    "neftune_noise_alpha",
+    "no_repeat_ngram_size",
+    "num_beam_groups",
+    "num_beams",
+    "num_labels",
+    "num_return_sequences",
+    "output_attentions",
+    "output_hidden_states",
+    "output_scores",
+    "prefix",
+    "pretraining_tp",
+    "problem_type",
+    "pruned_heads",
+    "remove_invalid_values",
+    "repetition_penalty",
+    "resid_pdrop",
+    "return_dict",
+    "return_dict_in_generate",
+    "sep_token_id",
+    "seq_length",
+    "suppress_tokens",
+    "task_specific_params",
+    "temperature",
+    "tf_legacy_loss",
+    "tie_encoder_decoder",
+    "tokenizer_class",
+    "top_k",
+    "top_p",
+    "torch_dtype",
+    "torchscript",
+    "transformers.js_config",
+    "transformers_version",
+    "typical_p",
+    "unk_token_id",
+    "unsloth_fixed",
+    "unsloth_version",
+    "use_bfloat16",
+    "use_cache",
+};
+
+/// A value that changes nothing; all others are refused.
 struct neutral_json_number {
     std::string_view key;
     double neutral;
 };
 inline constexpr neutral_json_number json_neutral_numbers[] = {
-    {"partial_rotary_factor", 1},
+    {"logit_scale", 1},        {"embedding_scale", 1},
+    {"scale_emb", 1},          {"full_attn_mod", 1},
+    {"interpolate_factor", 1}, {"scale_depth", 0},
+    {"num_local_experts", 0},  {"num_experts", 0},
+    {"n_routed_experts", 0},   {"num_nextn_predict_layers", 0},
+    {"clip_qkv", 0},
+};
+/// The same where the architecture has no such thing; else read_config reads them.
+inline constexpr neutral_json_number json_scales[] = {
     {"logits_scaling", 1},
-    {"logit_scale", 1},
     {"residual_multiplier", 1},
     {"embedding_multiplier", 1},
-    {"embedding_scale", 1},
-    {"scale_emb", 1},
-    {"scale_depth", 0},
+};
+inline constexpr neutral_json_number json_caps[] = {
     {"attn_logit_softcapping", 0},
     {"final_logit_softcapping", 0},
-    {"num_local_experts", 0},
-    {"num_experts", 0},
-    {"n_routed_experts", 0},
-    {"num_nextn_predict_layers", 0},
-    {"clip_qkv", 0},
-    {"no_rope_layer_interval", 0},
 };
+inline constexpr std::string_view json_periods[] = {"sliding_window_pattern", "_sliding_window_pattern",
+                                                    "rope_local_base_freq"};
 inline constexpr std::string_view json_switches[] = {
-    "attention_bias",        "mlp_bias",          "bias",        "qkv_bias",     "use_bias",
-    "use_qkv_bias",          "qk_norm",           "use_qk_norm", "qk_layernorm", "rope_interleaved",
-    "use_parallel_residual", "parallel_residual", "use_mla",
+    "bias",
+    "qkv_bias",
+    "use_bias",
+    "use_qkv_bias",
+    "qk_norm",
+    "use_qk_norm",
+    "qk_layernorm",
+    "rope_interleaved",
+    "lm_head_bias",
+    "use_mrope",
+    "use_mla",
+    "use_parallel_residual",
+    "parallel_residual",
+    "use_bidirectional_attention",
 };
 
-inline void check_json_scale(const io::json_reader<>& in, std::string_view key, double found, const config& c) {
-    const double usual = 1 / std::sqrt(static_cast<double>(c.head_size));
-    if (std::abs(found - usual) <= 1e-6 * usual) return;
-    fail(in.origin(), ": ", key, " makes the scale of attention ", found, ", but only ", usual, ", of the head size ",
-         c.head_size, ", is supported");
-}
-
-/// Throws, with key and value, where one of them says that the model is not what is computed here.
-inline void check_json_keys(const io::json_reader<>& in, const config& c) {
-    const auto refuse = [&](std::string_view key) {
-        fail(in.origin(), ": ", key, " is ", io::shown(*in.find(key)), ", which is not supported");
+/// Throws, with key and value, where one says that the model is not what is computed here, or is not known.
+inline void check_json_keys(const io::json_reader<>& in, const architecture& of) {
+    const auto refuse = [&](std::string_view key, std::string_view why) {
+        fail(in.origin(), ": ", key, " is ", io::shown(*in.find(key)), ", which is not ", why);
     };
-    for (const auto& [key, neutral] : json_neutral_numbers) {
-        if (in.find(key) && in.required<double>(key) != neutral) refuse(key);
-    }
-    for (const std::string_view key : json_switches) {
-        if (in.value_or<bool>(key, false)) refuse(key);
-    }
-    for (const std::string_view key : {"hidden_act", "hidden_activation"}) {
-        const auto activation = in.value_or<std::string>(key, "silu");
-        if (activation != "silu" && activation != "swish") {  // one function
-            fail(in.origin(), ": ", key, " is ", io::quote(activation), ", not 'silu'");
+    const auto is_in = [](std::string_view key, const auto& list) {
+        return std::find(std::begin(list), std::end(list), key) != std::end(list);
+    };
+    const auto number_in = [](std::string_view key, const auto& list) {
+        return std::find_if(std::begin(list), std::end(list), [&](const auto& each) { return each.key == key; });
+    };
+    const auto check = [&](const std::string& key) {
+        if (is_in(key, json_keys_read) || is_in(key, json_keys_idle)) return;
+        if (is_in(key, json_switches)) {
+            if (in.required<bool>(key)) refuse(key, "supported");
+            return;
         }
-    }
-    if (in.find("attention_multiplier")) {
-        check_json_scale(in, "attention_multiplier", in.required<double>("attention_multiplier"), c);
-    }
-    if (in.find("query_pre_attn_scalar")) {
-        check_json_scale(in, "query_pre_attn_scalar", 1 / std::sqrt(in.required<double>("query_pre_attn_scalar")), c);
-    }
-    const auto window = in.value_or<std::size_t>("sliding_window", 0);
-    if (window != 0 && window < c.context && in.value_or<bool>("use_sliding_window", true)) refuse("sliding_window");
-    for (const std::string_view key : {"layer_types", "no_rope_layers"}) {
-        const auto* const layers = in.array(key);
-        for (const auto& each : layers ? *layers : nlohmann::json::array()) {
-            if (each != "full_attention" && each != 1) refuse(key);
-        }
+        if (of.windows == window_rule::periodic && is_in(key, json_periods)) return;
+        const auto is_neutral = [&](const auto& list, bool is_read) {
+            const auto* const found = number_in(key, list);
+            if (found == std::end(list)) return false;
+            if (!is_read && in.required<double>(key) != found->neutral) refuse(key, "supported");
+            return true;
+        };
+        if (is_neutral(json_neutral_numbers, false) || is_neutral(json_scales, of.has_scales)) return;
+        if (is_neutral(json_caps, of.has_caps) || key.starts_with("_")) return;
+        refuse(key, "understood, and may change what the model computes");
+    };
+    for (const auto& [key, value] : in.value().items()) {
+        if (!value.is_null()) check(key);
     }
 }
 

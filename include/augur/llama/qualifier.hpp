@@ -56,6 +56,7 @@ inline host_model load_qualifier(const std::filesystem::path& path, const host_m
                                  const load_options& options = {}) {
     const draft_checkpoint file(path, "qualifier", target);
     config c = target.configuration();
+    check_is_llama(c, path.string() + ": a qualifier");
     const weight_reader reader(file.tensors(), c, gguf_names(), options.weights);
     const auto stored = file.metadata().array<std::int32_t>("augur.layers");
     std::vector<std::size_t> kept;

@@ -14,7 +14,9 @@
 #include "augur/llama/attention_parts.hpp"
 #include "augur/llama/attention_slices.hpp"
 #include "augur/llama/config.hpp"
+#include "augur/llama/rotary.hpp"
 #include "augur/llama/row_products.hpp"
+#include "augur/llama/score_rule.hpp"
 #include "augur/llama/sequence.hpp"
 
 namespace augur::llama {
@@ -27,7 +29,8 @@ class row_attention : public row_products {
                   std::shared_ptr<backend::host::thread_pool> pool, std::size_t longest, cache_format format)
         : row_products(kernels, std::move(pool), longest),
           config_(c),
-          frequencies_(rotary_frequencies(c)),
+          frequencies_(all_frequencies(c)),
+          scale_(c.attention_scale != 0 ? c.attention_scale : 1.0f / std::sqrt(static_cast<float>(c.head_size))),
           queries_(c.heads * c.head_size),
           keys_(c.key_value_heads * c.head_size),
           group_(c.heads / c.key_value_heads) {
@@ -36,7 +39,7 @@ class row_attention : public row_products {
                                     {&key_, keys_},
                                     {&value_, keys_},
                                     {&mixed_, queries_},
-                                    {&turns_, c.rotary_size}}) {
+                                    {&turns_, 2 * frequencies_.size()}}) {
             buffer->require(most_rows * size);
         }
         for (std::size_t i = 0; i < threads(); ++i) {
@@ -58,14 +61,17 @@ class row_attention : public row_products {
         attended_.require(tasks * batch_ * group_ * config_.head_size);
     }
 
-    /// The cosines and sines of a row's position: taken in double precision, then rounded.
+    /// The cosines and sines of a row's position: taken in double precision, then rounded. Those of layers that turn
+    /// locally follow.
     void find_turns(std::size_t row) {
-        const std::size_t pairs = frequencies_.size();
-        float* cosines = turns_.data() + row * 2 * pairs;
-        for (std::size_t i = 0; i < pairs; ++i) {
+        const std::size_t pairs = config_.rotary_size / 2;
+        for (std::size_t i = 0; i < frequencies_.size(); ++i) {
+            const bool is_main = i < pairs;
+            const double scale = is_main ? static_cast<double>(config_.rotary_scale) : 1.0;
+            float* cosines = turns_.data() + 2 * (row * frequencies_.size() + (is_main ? 0 : pairs));
             const double angle = static_cast<double>(rows_[row].position) * frequencies_[i];
-            cosines[i] = static_cast<float>(std::cos(angle));
-            cosines[pairs + i] = static_cast<float>(std::sin(angle));
+            cosines[i % pairs] = static_cast<float>(scale * std::cos(angle));
+            cosines[pairs + i % pairs] = static_cast<float>(scale * std::sin(angle));
         }
     }
 
@@ -164,18 +170,21 @@ class row_attention : public row_products {
 
     /// Turns a head's queries and key to their position, and scales the queries; what is kept of a tree's row is kept.
     void turn(std::size_t layer, std::size_t row, std::size_t head) {
-        const std::size_t size = config_.head_size, pairs = frequencies_.size();
-        const float scale = 1.0f / std::sqrt(static_cast<float>(size));
-        const float* cosines = turns_.data() + row * 2 * pairs;
+        const std::size_t size = config_.head_size, pairs = config_.rotary_size / 2;
+        const auto turns = config_.positions_of(layer).turns;
+        const float* cosines = turns_.data() + 2 * row * frequencies_.size();
+        if (turns == layer_positions::rotary::local) cosines += 2 * pairs;
         float* query = query_.data() + row * queries_ + head * group_ * size;
         float* key = key_.data() + row * keys_ + head * size;
         const float* value = value_.data() + row * keys_ + head * size;
-        for (std::size_t i = 0; i < group_; ++i) {
-            kernels_.rotate(query + i * size, cosines, cosines + pairs, pairs);
+        if (turns != layer_positions::rotary::none) {
+            for (std::size_t i = 0; i < group_; ++i) {
+                kernels_.rotate(query + i * size, cosines, cosines + pairs, pairs);
+            }
+            kernels_.rotate(key, cosines, cosines + pairs, pairs);
         }
         float* grouped = grouped_queries(row, head);
-        for (std::size_t i = 0; i < group_ * size; ++i) grouped[i] = query[i] * scale;
-        kernels_.rotate(key, cosines, cosines + pairs, pairs);
+        for (std::size_t i = 0; i < group_ * size; ++i) grouped[i] = query[i] * scale_;
         if (rows_[row].kept == nullptr) return;
         float* kept = rows_[row].kept + 2 * layer * keys_ + head * size;
         std::copy_n(key, size, kept);
@@ -207,7 +216,8 @@ class row_attention : public row_products {
         const auto task = [&](std::size_t index) {
             const attention_part& of = parts_.all()[index / heads];
             return attention_slices(
-                kernels_, task_of(layer, of.first, of.last, rows_[of.first].position + 1, index % heads, index));
+                kernels_, task_of(layer, of.first, of.last, rows_[of.first].position + 1, index % heads, index),
+                score_rule(config_, layer));
         };
         const auto each = [&](std::size_t slices, const auto& step) {
             for_parts(tasks, slices, [&](std::size_t index, std::size_t slice, std::size_t) { step(index, slice); });
@@ -232,8 +242,21 @@ class row_attention : public row_products {
     void attend(std::size_t layer, std::size_t first, std::size_t last, std::size_t head, std::size_t worker,
                 const matrix& reader) {
         const auto task = task_of(layer, first, last, rows_[first].position + 1, head, worker);
-        kernels_.attention(task);
+        const score_rule rule(config_, layer);
+        rule.is_plain() ? kernels_.attention(task) : attend_by(rule, task);
         take_attended(task, first, head, reader);
+    }
+
+    /// kernels::attention, step by step, with scores under a rule.
+    void attend_by(const score_rule& rule, const backend::host::attention_task& task) const {
+        kernels_.attention_scores(task, task.positions + task.rows - 1);
+        for (std::size_t column = 0; column < task.rows * task.heads; ++column) {
+            rule.weigh(kernels_, task.weights + column * task.stride, task.positions + column / task.heads);
+        }
+        kernels_.attention_values(task, 0, task.positions, 0, task.rows * task.heads);
+        for (std::size_t row = 1; row < task.rows; ++row) {
+            kernels_.attention_values(task, task.positions, task.positions + row, row * task.heads, task.heads);
+        }
     }
 
     /// What is before the tree goes through all columns at once, then each row's path, in memory of the worker's, where
@@ -241,6 +264,7 @@ class row_attention : public row_products {
     void attend_tree(std::size_t layer, const attention_part& of, std::size_t head, std::size_t worker,
                      const matrix& reader) {
         const std::size_t shared = rows_[of.whole].position;
+        const score_rule rule(config_, layer);
         const auto task = task_of(layer, of.first, of.last, shared, head, worker);
         kernels_.attention_scores(task, shared);
         key_value_cache& path = paths_[worker];
@@ -264,7 +288,7 @@ class row_attention : public row_products {
         each_row([&](const auto& alone, std::size_t depth) {
             kernels_.attention_scores(alone, depth);
             for (std::size_t i = 0; i < group_; ++i) {
-                kernels_.softmax(alone.weights - shared + i * task.stride, shared + depth);
+                rule.weigh(kernels_, alone.weights - shared + i * task.stride, shared + depth);
             }
         });
         kernels_.attention_values(task, 0, shared, 0, task.rows * group_);
@@ -289,7 +313,16 @@ class row_attention : public row_products {
         }
     }
 
-    std::vector<double> frequencies_;
+    static std::vector<double> all_frequencies(const config& c) {
+        auto out = rotary_frequencies(c);
+        if (c.local_rotary_base == 0) return out;
+        const auto local = rotary_frequencies(c.rotary_size, c.local_rotary_base, {});
+        out.insert(out.end(), local.begin(), local.end());
+        return out;
+    }
+
+    std::vector<double> frequencies_;  ///< of layers that turn as most do, then of those that turn locally
+    float scale_;                      ///< of scores
     std::size_t queries_, keys_, group_, batch_ = 1, padded_positions_ = 0;
     attention_parts parts_{most_rows};
     bool is_sliced_ = false;

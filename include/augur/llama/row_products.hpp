@@ -7,6 +7,7 @@
 #include <initializer_list>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "augur/backend/host/aligned_buffer.hpp"
 #include "augur/backend/host/kernels.hpp"
@@ -71,6 +72,7 @@ class row_products : protected workers {
     struct product {
         const matrix* weight;
         float* out;
+        const std::vector<float>* bias;  ///< empty: none
     };
     /// Several products of `rows` rows of x, as if their matrices were one.
     void multiply(std::initializer_list<product> products, const float* x, std::size_t rows) {
@@ -83,10 +85,22 @@ class row_products : protected workers {
                 const std::size_t from = std::clamp(first, start, end), to = std::clamp(last, start, end);
                 if (from < to) {
                     multiply_panels(product_of(copies_, *each.weight, x, rows, each.out), from - start, to - start);
+                    add_bias(*each.bias, each.out, rows, from - start, to - start);
                 }
                 start = end;
             }
         });
+    }
+
+    /// y[row] += bias, in the panels [first, last) of what made y.
+    static void add_bias(const std::vector<float>& bias, float* y, std::size_t rows, std::size_t first,
+                         std::size_t last) {
+        if (bias.empty()) return;
+        const std::size_t from = first * backend::host::panel_rows;
+        const std::size_t to = std::min(last * backend::host::panel_rows, bias.size());
+        for (std::size_t row = 0; row < rows; ++row) {
+            for (std::size_t i = from; i < to; ++i) y[row * bias.size() + i] += bias[i];
+        }
     }
 
     input_copies copies_, gate_copies_;  ///< of normalised or mixed rows, and of what goes down

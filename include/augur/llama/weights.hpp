@@ -1,8 +1,7 @@
 #pragma once
-// A Llama's weights on the CPU: checked against its configuration and packed for the kernels.
+// A decoder's weights on the CPU: checked against its configuration and packed for the kernels.
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -18,6 +17,7 @@
 #include "augur/io/files/tensor.hpp"
 #include "augur/io/files/tensor_rows.hpp"
 #include "augur/llama/config.hpp"
+#include "augur/llama/layer_weights.hpp"
 #include "augur/llama/memory.hpp"
 #include "augur/llama/tensor_names.hpp"
 #include "augur/llama/weight_format.hpp"
@@ -25,27 +25,6 @@
 #include "augur/types/token.hpp"
 
 namespace augur::llama {
-
-/// Matrices are outputs by inputs.
-struct layer_weights {
-    std::vector<float> attention_norm, feed_forward_norm;
-    backend::host::packed_matrix query, key, value, attention_output;
-    backend::host::packed_matrix gate, up, down;
-
-    std::array<const backend::host::packed_matrix*, 7> matrices() const {
-        return {&query, &key, &value, &attention_output, &gate, &up, &down};
-    }
-    std::size_t memory_bytes() const {
-        std::size_t total = (attention_norm.size() + feed_forward_norm.size()) * sizeof(float);
-        for (const auto* matrix : matrices()) total += matrix->memory_bytes();
-        return total;
-    }
-    std::size_t parameter_count() const {
-        std::size_t total = attention_norm.size() + feed_forward_norm.size();
-        for (const auto* matrix : matrices()) total += matrix->rows() * matrix->depth();
-        return total;
-    }
-};
 
 /// How a model's inputs are made where they are more than embeddings: weight (width x 2 width) times the token's
 /// embedding followed by a hidden state, each through an RMS norm if it has one.
@@ -137,7 +116,7 @@ class weight_reader {
     weights read_layers(const std::vector<std::size_t>& layers) const {
         check_weights(origin(), bytes_of_layers(layers));
         weights out;
-        out.final_norm = vector(names_.final_norm, config_.width);
+        out.final_norm = norm(names_.final_norm, config_.width);
         for (const std::size_t index : layers) {
             out.layers.push_back(std::make_shared<const layer_weights>(read_layer(index)));
         }
@@ -221,7 +200,7 @@ class weight_reader {
     std::uint64_t bytes_of_layers(const std::vector<std::size_t>& layers) const {
         std::uint64_t total = 0;
         for (const std::size_t index : layers) {
-            for (const auto& name : names_.matrices()) total += bytes_of(name_in(index, name));
+            for (const auto& name : names_.stored_matrices()) total += bytes_of(name_in(index, name));
         }
         return total;
     }
@@ -231,19 +210,82 @@ class weight_reader {
     }
 
     layer_weights read_layer(std::size_t index) const {
-        const auto named = [&](const std::string& name) { return name_in(index, name); };
-        const std::size_t width = config_.width, queries = config_.heads * config_.head_size,
+        const std::size_t width = config_.width, wide = config_.feed_forward,
+                          queries = config_.heads * config_.head_size,
                           keys = config_.key_value_heads * config_.head_size;
+        const bool joined = names_.stored.joined_query_key_value, joined_gate = names_.stored.joined_gate_up;
+        const std::size_t all = queries + 2 * keys;
+        const part of_query{names_.query, joined ? all : queries, width, 0, queries, true};
+        const part of_key{names_.key, joined ? all : keys, width, joined ? queries : 0, keys, true};
+        const part of_value{names_.value, joined ? all : keys, width, joined ? queries + keys : 0, keys, false};
+        const part of_output{names_.attention_output, width, queries, 0, width, false};
+        const part of_gate{names_.gate, joined_gate ? 2 * wide : wide, width, 0, wide, false};
+        const part of_up{names_.up, joined_gate ? 2 * wide : wide, width, joined_gate ? wide : 0, wide, false};
+        const part of_down{names_.down, width, wide, 0, width, false};
         layer_weights out;
-        out.attention_norm = vector(named(names_.attention_norm), width);
-        out.feed_forward_norm = vector(named(names_.feed_forward_norm), width);
-        out.query = matrix(named(names_.query), queries, width, paired_rows(queries));
-        out.key = matrix(named(names_.key), keys, width, paired_rows(keys));
-        out.value = matrix(named(names_.value), keys, width);
-        out.attention_output = matrix(named(names_.attention_output), width, queries);
-        out.gate = matrix(named(names_.gate), config_.feed_forward, width);
-        out.up = matrix(named(names_.up), config_.feed_forward, width);
-        out.down = matrix(named(names_.down), width, config_.feed_forward);
+        out.attention_norm = layer_norm(index, names_.attention_norm, width);
+        out.feed_forward_norm = layer_norm(index, names_.feed_forward_norm, width);
+        out.after_attention_norm = layer_norm(index, names_.after_attention_norm, width);
+        out.after_feed_forward_norm = layer_norm(index, names_.after_feed_forward_norm, width);
+        const bool whole = config_.query_key_norms == query_key_norm::whole;
+        out.query_norm = paired(layer_norm(index, names_.query_norm, whole ? queries : config_.head_size));
+        out.key_norm = paired(layer_norm(index, names_.key_norm, whole ? keys : config_.head_size));
+        out.query = read_part(index, of_query);
+        out.key = read_part(index, of_key);
+        out.value = read_part(index, of_value);
+        out.attention_output = read_part(index, of_output);
+        out.gate = read_part(index, of_gate);
+        out.up = read_part(index, of_up);
+        out.down = read_part(index, of_down);
+        if (config_.query_key_value_bias) {
+            out.query_bias = read_bias(index, of_query);
+            out.key_bias = read_bias(index, of_key);
+            out.value_bias = read_bias(index, of_value);
+        }
+        if (config_.attention_output_bias) out.attention_output_bias = read_bias(index, of_output);
+        if (config_.feed_forward_bias) {
+            out.gate_bias = read_bias(index, of_gate);
+            out.up_bias = read_bias(index, of_up);
+            out.down_bias = read_bias(index, of_down);
+        }
+        return out;
+    }
+
+    /// Rows [first, first + count) of a tensor of a layer, which has `rows` in all.
+    struct part {
+        const std::string& name;
+        std::size_t rows, columns, first, count;
+        bool turns;  ///< its rows are components that turn
+    };
+
+    backend::host::packed_matrix read_part(std::size_t layer, const part& of) const {
+        return matrix(name_in(layer, of.name), of.rows, of.columns, rows_of(of));
+    }
+    std::vector<float> read_bias(std::size_t layer, const part& of) const {
+        const auto all = vector(name_in(layer, tensor_names::bias_of(of.name)), of.rows);
+        const auto rows = rows_of(of);
+        if (rows.empty()) return all;
+        std::vector<float> out;
+        for (const std::size_t row : rows) out.push_back(all[row]);
+        return out;
+    }
+
+    /// Of a norm, as it is multiplied by.
+    std::vector<float> norm(const std::string& name, std::size_t size) const {
+        auto out = vector(name, size);
+        if (names_.stored.shifted_norms) {
+            for (float& each : out) each += 1;
+        }
+        return out;
+    }
+    std::vector<float> layer_norm(std::size_t layer, const std::string& name, std::size_t size) const {
+        return name.empty() ? std::vector<float>() : norm(name_in(layer, name), size);
+    }
+    /// Of one head or several.
+    std::vector<float> paired(std::vector<float> stored) const {
+        if (!names_.stored.halves) return stored;
+        std::vector<float> out;
+        for (std::size_t i = 0; i < stored.size(); ++i) out.push_back(stored[paired_row(i)]);
         return out;
     }
 
@@ -261,14 +303,18 @@ class weight_reader {
         return view;
     }
 
-    /// The file's rows of queries or keys in an order that puts rotary pairs next to each other; none where they are.
-    std::vector<std::size_t> paired_rows(std::size_t rows) const {
+    /// Where the file has a row of queries or keys, or a component of a head: of what turns, the components of a pair
+    /// are put next to each other.
+    std::size_t paired_row(std::size_t row) const {
+        const std::size_t in_head = row % config_.head_size, turning = config_.rotary_size;
+        if (!names_.stored.halves || in_head >= turning) return row;
+        return row - in_head + in_head / 2 + (in_head % 2) * (turning / 2);
+    }
+    /// A part's rows in the order that they are wanted in; empty where that is the file's, and all.
+    std::vector<std::size_t> rows_of(const part& of) const {
         std::vector<std::size_t> out;
-        const std::size_t size = config_.head_size;
-        for (std::size_t row = 0; names_.halves && row < rows; ++row) {
-            const std::size_t in_head = row % size;
-            out.push_back(row - in_head + in_head / 2 + (in_head % 2) * (size / 2));
-        }
+        if (of.count == of.rows && !(of.turns && names_.stored.halves)) return out;
+        for (std::size_t row = 0; row < of.count; ++row) out.push_back(of.first + (of.turns ? paired_row(row) : row));
         return out;
     }
 

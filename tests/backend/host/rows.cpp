@@ -153,6 +153,41 @@ BOOST_AUTO_TEST_CASE(norms_and_gates_are_their_formulas_with_the_same_bits_every
     }
 }
 
+BOOST_AUTO_TEST_CASE(gelu_and_soft_caps_are_their_formulas_with_the_same_bits_everywhere) {
+    std::mt19937 random(7);
+    std::vector<float> x = normal_numbers(53, random);
+    const auto up = normal_numbers(53, random);
+    x[0] = 0;
+    x[1] = 90;
+    x[2] = -90;
+    x[3] = 1e-6f;
+    std::vector<std::vector<float>> all;
+    for (const auto set : instruction_sets()) {
+        const auto& kernels = host::kernels_of(set);
+        std::vector<float> tanh_gate = x, gate = x, capped = x;
+        kernels.gelu_tanh_product(tanh_gate.data(), up.data(), x.size());
+        kernels.gelu_product(gate.data(), up.data(), x.size());
+        kernels.soft_cap(capped.data(), x.size(), 5.0f);
+        for (std::size_t i = 0; i < x.size(); ++i) {
+            const double value = double{x[i]}, factor = double{up[i]};
+            const double inner = std::sqrt(2 / std::acos(-1.0)) * (value + 0.044715 * value * value * value);
+            const double by_tanh = value / 2 * (1 + std::tanh(inner)) * factor;
+            const double by_erf = value / 2 * (1 + std::erf(value / std::sqrt(2.0))) * factor;
+            const double cap = 5 * std::tanh(value / 5);
+            BOOST_TEST(std::abs(double{tanh_gate[i]} - by_tanh) < 1e-6 * (1 + std::abs(by_tanh)));
+            BOOST_TEST(std::abs(double{gate[i]} - by_erf) < 1e-6 * (1 + std::abs(by_erf)));
+            BOOST_TEST(std::abs(double{capped[i]} - cap) <= 1e-6 * std::abs(cap));
+        }
+        gate.insert(gate.end(), tanh_gate.begin(), tanh_gate.end());
+        gate.insert(gate.end(), capped.begin(), capped.end());
+        all.push_back(gate);
+        BOOST_TEST(same_bits(gate, all[0]));
+        float bad = NAN;
+        kernels.soft_cap(&bad, 1, 5.0f);
+        BOOST_TEST(std::isnan(bad));
+    }
+}
+
 BOOST_AUTO_TEST_CASE(a_gate_survives_large_numbers_and_passes_on_bad_ones) {
     for (const auto set : instruction_sets()) {
         std::vector<float> gate{200.0f, -200.0f, -1000.0f, NAN, 0.0f};

@@ -1,4 +1,4 @@
-"""Tiny models of families that the bundled Llama does not read, with the tokenizer of tiny_model: for the program on llama.cpp."""
+"""Tiny models of families other than Llama's, with the tokenizer of tiny_model: for the program on llama.cpp."""
 
 import tiny_model
 from tiny_model import F32, STRING, U32, pair

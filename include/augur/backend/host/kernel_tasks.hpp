@@ -81,6 +81,11 @@ struct kernels {
     void (*rms_norm)(const float* x, const float* weight, float* out, std::size_t size, float epsilon);
     /// gate[i] = gate[i] / (1 + exp(-gate[i])) * up[i]
     void (*silu_product)(float* gate, const float* up, std::size_t size);
+    /// The same of GELU: gate[i] = gate[i] * Phi(gate[i]) * up[i], by its formula with tanh, and by the error function.
+    void (*gelu_tanh_product)(float* gate, const float* up, std::size_t size);
+    void (*gelu_product)(float* gate, const float* up, std::size_t size);
+    /// x[i] = cap * tanh(x[i] / cap)
+    void (*soft_cap)(float* x, std::size_t size, float cap);
     /// Turns the pair (x[2i], x[2i+1]) by the angle with the given cosine and sine.
     void (*rotate)(float* x, const float* cosines, const float* sines, std::size_t pairs);
 };

@@ -13,6 +13,7 @@
 #include "augur/backend/device/system.hpp"
 #include "augur/backend/device/tiles.hpp"
 #include "augur/llama/config.hpp"
+#include "augur/llama/rotary.hpp"
 #include "augur/llama/weights.hpp"
 #include "augur/types/error.hpp"
 
@@ -94,6 +95,7 @@ class weights_on_device {
     using layer_matrix = device_matrix<Element, S, F>;
 
     static kernels::buffer<double, S> frequencies_of(const S& on, const config& c) {
+        check_is_llama(c, "a device");
         if (c.head_size % 2 != 0) augur::detail::fail("a model on a device has heads of even size, not ", c.head_size);
         const auto frequencies = rotary_frequencies(c);
         return {on, std::span<const double>(frequencies)};

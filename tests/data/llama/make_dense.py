@@ -1,0 +1,246 @@
+#!/usr/bin/env python3
+"""Small random decoders of every architecture that the bundled engine reads, and what transformers says they answer.
+
+    make_dense.py OUTPUT_FOLDER [NAME]...      (needs the packages torch, transformers and gguf)
+
+Writes NAME.json for each: what config.json holds, the tensors of both kinds of files, the keys of a GGUF file, and rows of logits. Weights
+are no part of it: `number` makes them from their names, and tests/llama/dense_case.hpp makes the same.
+"""
+
+import json
+import pathlib
+import sys
+
+import numpy as np
+
+IDS = [(i * i * 7 + i * 3 + 5) % 37 for i in range(64)]
+ROWS = (0, 1, 7, 15, 16, 31, 47, 63)
+EVEN = {"vocab_size": 40, "hidden_size": 48, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4,
+        "num_key_value_heads": 2, "max_position_embeddings": 128, "rms_norm_eps": 1e-5, "pad_token_id": 0}  # fmt: skip
+ODD = {"vocab_size": 37, "hidden_size": 40, "intermediate_size": 52, "num_hidden_layers": 2, "num_attention_heads": 3,
+       "num_key_value_heads": 1, "head_dim": 14, "max_position_embeddings": 128, "rms_norm_eps": 1e-6, "pad_token_id": 0,
+       "tie_word_embeddings": False}  # fmt: skip
+
+
+def rope(**parameters):
+    return {"rope_parameters": {"rope_theta": 5000.0, **parameters}}
+
+
+def named(values):
+    """Factors of pairs."""
+    return [round(1 + 0.25 * value, 2) for value in values]
+
+
+YARN = rope(rope_type="yarn", factor=4.0, original_max_position_embeddings=32)
+LONG = {"rope_type": "longrope", "long_factor": named(range(4)), "short_factor": named((0, 1, 1, 2))}
+TIED = {"tie_word_embeddings": True}  # as all that llama.cpp's format knows of a Gemma
+GRANITE = {"embedding_multiplier": 3.0, "residual_multiplier": 0.4, "attention_multiplier": 0.2, "logits_scaling": 2.5}
+CASES = {  # model type, what the configuration says beside that, a context to ask for
+    "mistral_even": ("mistral", {**EVEN, "sliding_window": None, "tie_word_embeddings": True, **rope(rope_type="default")}),
+    "mistral_odd": ("mistral", {**ODD, "sliding_window": 16}),
+    "qwen2_even": ("qwen2", {**EVEN, "tie_word_embeddings": True, "use_sliding_window": True, "sliding_window": 9, "max_window_layers": 1}),
+    "qwen2_odd": ("qwen2", {**ODD, **rope(rope_type="dynamic", factor=2.0)}),
+    "qwen3_even": ("qwen3", {**EVEN, "head_dim": 12, "tie_word_embeddings": True}),
+    "qwen3_odd": ("qwen3", {**ODD, **YARN}),
+    "phi3_even": ("phi3", {**EVEN, "sliding_window": None, "original_max_position_embeddings": 96, "partial_rotary_factor": 0.7,
+                           **rope(**LONG, partial_rotary_factor=0.7)}),
+    "phi3_long": ("phi3", {**EVEN, "hidden_size": 40, "num_attention_heads": 5, "num_key_value_heads": 1, "sliding_window": 20,
+                           "tie_word_embeddings": False, "original_max_position_embeddings": 48, **rope(**LONG)}, 128),
+    "smollm3_even": ("smollm3", {**EVEN, "num_hidden_layers": 5, "tie_word_embeddings": True, "no_rope_layer_interval": 4}),
+    "smollm3_odd": ("smollm3", {**ODD, "num_hidden_layers": 4, **YARN}),
+    "granite_even": ("granite", {**EVEN, **GRANITE, "tie_word_embeddings": True}),
+    "granite_odd": ("granite", {**ODD, **GRANITE, "attention_bias": True, "mlp_bias": True}),
+    "olmo2_even": ("olmo2", {**EVEN, "tie_word_embeddings": False}),
+    "olmo2_odd": ("olmo2", ODD),
+    "gemma_even": ("gemma", {**EVEN, "head_dim": 16}),
+    "gemma_odd": ("gemma", {**ODD, **TIED}),
+    "gemma2_even": ("gemma2", {**EVEN, "head_dim": 16, "num_hidden_layers": 3, "sliding_window": 11, "query_pre_attn_scalar": 16,
+                               "attn_logit_softcapping": 5.0, "final_logit_softcapping": 4.0}),
+    "gemma2_odd": ("gemma2", {**ODD, **TIED, "num_attention_heads": 5, "sliding_window": 32, "query_pre_attn_scalar": 14}),
+    "gemma3_even": ("gemma3_text", {**EVEN, "head_dim": 12, "num_hidden_layers": 7, "sliding_window": 11, "query_pre_attn_scalar": 12,
+                                    "rope_parameters": {"full_attention": {"rope_type": "linear", "factor": 8.0, "rope_theta": 50000.0},
+                                                        "sliding_attention": {"rope_type": "default", "rope_theta": 100.0}}}),
+    "gemma3_odd": ("gemma3_text", {**ODD, **TIED, "num_attention_heads": 5, "sliding_window": 16, "query_pre_attn_scalar": 14}),
+}  # fmt: skip
+PERMUTED = ("mistral", "smollm3", "granite")  # llama.cpp's writer puts the components of rotary pairs next to each other
+
+
+def number(name, count):
+    """The first `count` numbers of a tensor: uniform in [-1, 1), 24 bits each, from a hash of its name and of their places."""
+    hashed = 0xCBF29CE484222325
+    for byte in name.encode():
+        hashed = (hashed ^ byte) * 0x100000001B3 % 2**64
+    with np.errstate(over="ignore"):
+        x = np.uint64(hashed) + np.arange(count, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        x ^= x >> np.uint64(31)
+    return ((x >> np.uint64(40)).astype(np.float64) / 2**23 - 1).astype(np.float32)
+
+
+def weights(name, shape, is_shifted):
+    """As safetensors hold them. Norms are about 1, or of Gemma about 0, where 1 is added to them."""
+    values = number(name, int(np.prod(shape))) * np.float32(0.5 if "embed_tokens" in name else 0.25)
+    if "norm" in name and not is_shifted:
+        values = np.float32(1) + values
+    return values.reshape(shape)
+
+
+def model_of(model_type, settings):
+    import torch
+    from transformers import AutoConfig, AutoModelForCausalLM
+
+    config = AutoConfig.for_model(model_type, **settings)
+    model = AutoModelForCausalLM.from_config(config, attn_implementation="eager", dtype=torch.float32).eval()
+    with torch.no_grad():
+        for name, tensor in model.state_dict().items():
+            if name == "lm_head.weight" and config.tie_word_embeddings:
+                continue
+            tensor.copy_(torch.from_numpy(weights(name, tuple(tensor.shape), "gemma" in model_type)))
+    model.tie_weights()
+    return config, model
+
+
+def logits_of(model):
+    import torch
+
+    with torch.no_grad():
+        return model(torch.tensor([IDS]), use_cache=False).logits[0].float().numpy()
+
+
+def kept(name):
+    """Whether it is of layer 0, or of none: layers are alike."""
+    return not name.startswith("model.layers.") or name.startswith("model.layers.0.")
+
+
+def stored_shapes(model, config):
+    shapes = {name: list(tensor.shape) for name, tensor in model.state_dict().items()}
+    if config.tie_word_embeddings:
+        shapes.pop("lm_head.weight", None)
+    return shapes
+
+
+def gguf_tensors(family, shapes, layers):
+    """Of each GGUF tensor the one in safetensors, and how it is stored: as it is, with pairs together, or with 1 added."""
+    import gguf
+
+    arch = next(key for key, value in gguf.MODEL_ARCH_NAMES.items() if value == family)
+    names = gguf.get_tensor_name_map(arch, layers)
+    out = {}
+    for name in shapes:
+        stored = names.get_name(name, try_suffixes=(".weight", ".bias"))
+        out[stored] = [name, "shifted" if family.startswith("gemma") and "norm" in name else ""]
+    return out
+
+
+def gguf_keys(family, config):
+    """As llama.cpp's writer has them."""
+    said = config.to_dict()
+    size = said.get("head_dim") or config.hidden_size // config.num_attention_heads
+    parameters = said["rope_parameters"]
+    parameters = parameters.get("full_attention", parameters)
+    keys = {
+        "block_count": config.num_hidden_layers, "context_length": config.max_position_embeddings, "vocab_size": config.vocab_size,
+        "embedding_length": config.hidden_size, "feed_forward_length": config.intermediate_size,
+        "attention.head_count": config.num_attention_heads, "attention.head_count_kv": config.num_key_value_heads,
+        "attention.key_length": size, "attention.value_length": size, "attention.layer_norm_rms_epsilon": config.rms_norm_eps,
+        "rope.dimension_count": int(size * parameters.get("partial_rotary_factor", 1)), "rope.freq_base": float(parameters["rope_theta"]),
+    }  # fmt: skip
+    if family in ("llama", "phi3", "gemma2", "gemma3") and config.sliding_window:
+        keys["attention.sliding_window"] = config.sliding_window
+    if family == "granite":
+        keys.update({"attention.scale": config.attention_multiplier, "embedding_scale": config.embedding_multiplier,
+                     "residual_scale": config.residual_multiplier, "logit_scale": config.logits_scaling})  # fmt: skip
+    if family == "gemma2":
+        keys["attn_logit_softcapping"] = config.attn_logit_softcapping
+        keys["final_logit_softcapping"] = config.final_logit_softcapping
+    if family == "gemma3":
+        keys["rope.freq_base_swa"] = float(said["rope_parameters"]["sliding_attention"]["rope_theta"])
+    kind = parameters["rope_type"]
+    if kind in ("linear", "yarn"):
+        keys.update({"rope.scaling.type": kind, "rope.scaling.factor": float(parameters["factor"])})
+    if kind == "yarn":
+        keys["rope.scaling.original_context_length"] = parameters["original_max_position_embeddings"]
+    if kind == "longrope":
+        original = parameters.get("original_max_position_embeddings") or config.original_max_position_embeddings
+        keys["rope.scaling.original_context_length"] = original
+        keys["rope.scaling.attn_factor"] = float(np.sqrt(1 + np.log(config.max_position_embeddings / original) / np.log(original)))
+    return {f"{family}.{key}": value for key, value in keys.items()}
+
+
+def longrope_tensors(config):
+    parameters = config.to_dict()["rope_parameters"]
+    if parameters.get("rope_type") != "longrope":
+        return {}
+    return {f"rope_factors_{kind}.weight": parameters[f"{kind}_factor"] for kind in ("long", "short")}
+
+
+def permuted(values, heads):
+    """As llama.cpp's writer does it."""
+    return values.reshape(heads, 2, values.shape[0] // heads // 2, *values.shape[1:]).swapaxes(1, 2).reshape(values.shape)
+
+
+def heads_of(name, config):
+    return config.num_attention_heads if ".q_proj" in name else config.num_key_value_heads
+
+
+def write_gguf(path, model_type, family, config, shapes):
+    """With gguf's own writer."""
+    import gguf
+
+    writer = gguf.GGUFWriter(str(path), family)
+    for key, value in gguf_keys(family, config).items():
+        {int: writer.add_uint32, float: writer.add_float32, str: writer.add_string}[type(value)](key, value)
+    writer.add_tokenizer_model("no_vocab")
+    for stored, (name, how) in gguf_tensors(family, shapes, config.num_hidden_layers).items():
+        values = weights(name, shapes[name], model_type.startswith("gemma"))
+        if model_type in PERMUTED and (".q_proj" in name or ".k_proj" in name):
+            values = permuted(values, heads_of(name, config))
+        writer.add_tensor(stored, np.float32(1) + values if how == "shifted" else values)
+    for name, values in longrope_tensors(config).items():
+        writer.add_tensor(name, np.array(values, dtype=np.float32))
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+
+def has_gguf(model_type, config):
+    """Whether a GGUF file can say it all: of these, windows it cannot."""
+    return model_type != "qwen2" or not config.use_sliding_window
+
+
+def family_of(model_type):
+    return {"mistral": "llama", "gemma3_text": "gemma3"}.get(model_type, model_type)
+
+
+def main():
+    folder = pathlib.Path(sys.argv[1])
+    for name in sys.argv[2:] or CASES:
+        model_type, settings, *context = CASES[name]
+        family = family_of(model_type)
+        config, model = model_of(model_type, settings)
+        shapes = stored_shapes(model, config)
+        rows = logits_of(model)
+        gguf_keys_here = gguf_keys(family, config)
+        tensors = gguf_tensors(family, shapes, config.num_hidden_layers)
+        case = {
+            "config": json.loads(config.to_json_string(use_diff=True)),
+            "context_length": context[0] if context else 0,
+            "family": family,
+            "has_gguf": has_gguf(model_type, config),
+            "is_permuted": model_type in PERMUTED,
+            "keys": gguf_keys_here,
+            "shapes": {name: shape for name, shape in shapes.items() if kept(name)},
+            "gguf": {stored: source for stored, source in tensors.items() if kept(source[0])},
+            "factors": longrope_tensors(config),
+            "ids": IDS,
+            "rows": {str(row): [round(float(value), 6) for value in rows[row]] for row in ROWS},
+        }
+        text = json.dumps(case, sort_keys=True)
+        (folder / f"{name}.json").write_text(text + "\n")
+        print(name, len(text), "bytes, logits within", float(np.abs(rows).max()))
+
+
+if __name__ == "__main__":
+    main()

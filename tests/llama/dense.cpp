@@ -1,0 +1,98 @@
+// Every architecture that is read, from both kinds of files, against what transformers computes.
+
+#include <algorithm>
+#include <augur/accept/exact.hpp>
+#include <augur/decode/generate.hpp>
+#include <augur/draft/prompt_lookup.hpp>
+#include <augur/llama/host_exit.hpp>
+#include <augur/llama/host_model.hpp>
+#include <augur/policy/fixed_length.hpp>
+#include <augur/policy/tree_static.hpp>
+#include <augur/scheme/speculator.hpp>
+#include <augur/testing/model_laws.hpp>
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "llama/dense_case.hpp"
+#include "llama/small_llama.hpp"
+#include "sanitized.hpp"
+
+BOOST_AUTO_TEST_SUITE(llama_dense)
+
+using namespace augur;
+using namespace augur::testing;
+
+namespace {
+
+llama::host_model load(const std::filesystem::path& path, const dense_case& of, std::size_t threads = 2) {
+    return llama::host_model::load(path, {.threads = threads, .context_length = of.context_length});
+}
+
+/// Some of what transformers runs no GGUF file says: then of a folder.
+llama::host_model load_either(const dense_case& of, std::size_t threads = 2) {
+    const temporary_directory folder;
+    if (of.has_gguf) return load(of.write_gguf(folder / "model.gguf"), of, threads);
+    of.write_shards(folder.path());
+    return load(folder.path(), of, threads);
+}
+
+/// The largest difference from the stored rows, as a share of their largest number.
+float largest_difference(const dense_case& of, const std::vector<float>& logits) {
+    float worst = 0;
+    for (const auto& [row, wanted] : of.rows) {
+        float scale = 0;
+        for (const float each : wanted) scale = std::max(scale, std::abs(each));
+        for (std::size_t i = 0; i < wanted.size(); ++i) {
+            worst = std::max(worst, std::abs(logits[row * wanted.size() + i] - wanted[i]) / scale);
+        }
+    }
+    return worst;
+}
+
+}  // namespace
+
+BOOST_DATA_TEST_CASE(logits_are_those_of_transformers_from_both_kinds_of_files, dense_cases(), name) {
+    const dense_case of = read_dense_case(name);
+    const temporary_directory folder;
+    of.write_folder(folder.path());
+    const auto model = load(folder.path(), of);
+    BOOST_TEST_REQUIRE(model.configuration().notes.size() <= 1u);
+    const auto logits = logits_in_steps(model, of.ids, of.ids.size());
+    const float worst = largest_difference(of, logits);
+    BOOST_TEST(worst < 1e-5f, name << ": the largest difference is " << worst);
+    BOOST_TEST_MESSAGE(name << " differs by " << worst);
+    for (const std::size_t rows : {1u, 4u, 17u}) {
+        BOOST_TEST(same_bits(logits_in_steps(model, of.ids, rows), logits), name << " in steps of " << rows);
+    }
+    BOOST_TEST(same_bits(logits_in_steps(load_either(of, 1), of.ids, 17), logits), name << " from another file");
+}
+
+BOOST_DATA_TEST_CASE(every_kind_of_pass_gives_the_same_bits, dense_cases(), name) {
+    const auto report = model_laws(load_either(read_dense_case(name)), {.cases = unless_sanitized<std::size_t>(4, 1)});
+    BOOST_TEST(report.kept(), name << ": " << report);
+    BOOST_TEST(report.skipped.empty(), report);
+}
+
+BOOST_DATA_TEST_CASE(greedy_texts_are_plain_decoding_s, dense_cases(), name) {
+    const dense_case of = read_dense_case(name);
+    const auto model = load_either(of);
+    decode::options options;
+    options.sampling.temperature.value = 0;
+    options.stop.max_tokens = 40;
+    const std::vector<token> prompt(of.ids.begin(), of.ids.begin() + 24);
+    const auto wanted = greedy(model, prompt, 40);
+    const auto check = [&](const char* what, const auto& scheme) {
+        BOOST_TEST(decode::generate(scheme, prompt, options).tokens == wanted, name << ": " << what);
+    };
+    check("lookup", speculate(draft::prompt_lookup(), model, policy::fixed_length{4}, accept::exact{}));
+    const policy::tree_static nodes(topology::of_paths({{0}, {1}, {0, 0}, {0, 1}, {1, 0}}));
+    check("tree", speculate(draft::prompt_lookup(), model, nodes, accept::exact{}));
+    const auto exit = llama::host_exit::untrained(model, 1);
+    check("self-speculation", speculate(exit, model, policy::fixed_length{3}, accept::exact{}));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
