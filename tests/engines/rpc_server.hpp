@@ -17,6 +17,32 @@
 
 namespace augur::testing {
 
+/// A port of this machine that takes connections, and is no server.
+class listening_socket {
+ public:
+    listening_socket() : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
+        sockaddr_in address{};
+        address.sin_family = AF_INET;
+        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        ::bind(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof address);
+        ::listen(socket_, 4);
+        socklen_t size = sizeof address;
+        ::getsockname(socket_, reinterpret_cast<sockaddr*>(&address), &size);
+        at_ = "127.0.0.1:" + std::to_string(ntohs(address.sin_port));
+    }
+    listening_socket(const listening_socket&) = delete;
+    listening_socket& operator=(const listening_socket&) = delete;
+    ~listening_socket() { ::close(socket_); }
+
+    const std::string& endpoint() const { return at_; }
+    /// Waits for a connection and ends it.
+    void close_next() const { ::close(::accept(socket_, nullptr, nullptr)); }
+
+ private:
+    int socket_;
+    std::string at_;
+};
+
 /// With one device, this processor, and one thread. Started before the process has threads; ends with this.
 class rpc_server {
  public:

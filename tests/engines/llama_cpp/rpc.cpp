@@ -4,6 +4,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "augur/augur.hpp"
@@ -61,6 +62,30 @@ BOOST_AUTO_TEST_CASE(a_model_split_over_two_servers_writes_the_text_of_one_proce
     BOOST_TEST(chains.counts.rounds() == expected.counts.rounds());
     const auto trees = looked_up(llama_cpp::trees(remote, exact()), greedy());
     BOOST_TEST(trees.tokens == expected.tokens, boost::test_tools::per_element());
+}
+
+/// Without limit llama.cpp would wait for the first, and end the process by the second's answer.
+BOOST_AUTO_TEST_CASE(servers_that_are_absent_silent_or_of_another_kind_are_refused) {
+    llama_cpp::complaints::initialize();
+    if (!rpc_server::is_there()) {
+        BOOST_TEST_MESSAGE("skipped: this llama.cpp has no RPC backend");
+        return;
+    }
+    const auto refused = [](const std::string& text) {
+        return [text](const error& problem) { return std::string(problem.what()).find(text) != std::string::npos; };
+    };
+    BOOST_CHECK_EXCEPTION(llama_cpp::devices_of({"127.0.0.1:1"}), error, refused("127.0.0.1:1 does not answer"));
+    BOOST_CHECK_EXCEPTION(llama_cpp::devices_of({"127.0.0.1"}), error, refused("\"127.0.0.1\""));
+    const listening_socket silent;
+    const auto add = reinterpret_cast<llama_cpp::detail::server_adder>(
+        ggml_backend_reg_get_proc_address(ggml_backend_reg_by_name("RPC"), "ggml_backend_rpc_add_server"));
+    BOOST_CHECK_EXCEPTION(llama_cpp::detail::check_answers(add, silent.endpoint(), 1), error,
+                          refused(silent.endpoint() + " takes connections, but does not answer within 1 s"));
+    const listening_socket other;
+    std::thread closing([&] { other.close_next(); });
+    BOOST_CHECK_EXCEPTION(llama_cpp::detail::check_answers(add, other.endpoint(), 20), error,
+                          refused(other.endpoint() + " there is no RPC server"));
+    closing.join();
 }
 
 /// What llama.cpp does, not we: where it no longer hears a server it ends the process, and what was committed by then

@@ -3,12 +3,17 @@
 
 #include <llama.h>
 #include <netdb.h>
+#include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/time.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <charconv>
+#include <csignal>
 #include <cstddef>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -63,23 +68,51 @@ inline void check_listens(const std::string& server, int seconds) {
     augur::detail::fail("the RPC server ", server, " does not answer within ", seconds, " s: ", why);
 }
 
+using server_adder = ggml_backend_reg_t (*)(const char* server);
+
+/// Throws unless a process of its own gets llama.cpp's greeting answered within `seconds`: llama.cpp waits for a server
+/// without limit, as for one that is busy with another client, and ends the process where another program answers.
+inline void check_answers(server_adder add, const std::string& server, int seconds) {
+    const ::pid_t asks = ::fork();
+    if (asks < 0) augur::detail::fail("the RPC server ", server, " is not asked: ", std::strerror(errno));
+    if (asks == 0) {
+        ::signal(SIGABRT, SIG_DFL);
+        ::setenv("GGML_NO_BACKTRACE", "1", 1);
+        ::close(STDERR_FILENO);
+        ::_exit(add(server.c_str()) == nullptr ? 1 : 0);
+    }
+    for (int waited = 0; waited < 100 * seconds; ++waited) {
+        int status = 0;
+        const ::pid_t ended = ::waitpid(asks, &status, WNOHANG);
+        if (ended == asks && status != 0) {
+            augur::detail::fail("at ", server, " there is no RPC server of this llama.cpp's version");
+        }
+        if (ended != 0) return;  // also where this process hears of no child's end
+        ::usleep(10000);
+    }
+    ::kill(asks, SIGKILL);
+    ::waitpid(asks, nullptr, 0);
+    augur::detail::fail("the RPC server ", server, " takes connections, but does not answer within ", seconds,
+                        " s: it may serve somebody else");
+}
+
 }  // namespace detail
 
 /// The devices of these servers, in order, and then this machine's accelerators; ended by null, as llama.cpp wants it.
-/// Throws where a server is no "host:port", does not listen, or llama.cpp has no RPC backend. What a server that
+/// Throws where a server is no "host:port", does not answer within five seconds, or is another program, or where
+/// llama.cpp has no RPC backend. Asking takes a child process for each server. What a server that
 /// vanishes later does is llama.cpp's: it ends this process (docs/engines/llama_cpp.md).
 inline std::vector<ggml_backend_dev_t> devices_of(const std::vector<std::string>& servers) {
     complaints said;
-    using adder = ggml_backend_reg_t (*)(const char* server);
     const ggml_backend_reg_t backend = ggml_backend_reg_by_name("RPC");
-    const auto add =
-        backend == nullptr
-            ? nullptr
-            : reinterpret_cast<adder>(ggml_backend_reg_get_proc_address(backend, "ggml_backend_rpc_add_server"));
+    const auto add = backend == nullptr ? nullptr
+                                        : reinterpret_cast<detail::server_adder>(ggml_backend_reg_get_proc_address(
+                                              backend, "ggml_backend_rpc_add_server"));
     if (add == nullptr) said.fail("this llama.cpp was built without its RPC backend, which ", servers[0], " needs");
     std::vector<ggml_backend_dev_t> devices;
     for (const std::string& server : servers) {
         detail::check_listens(server, 5);
+        detail::check_answers(add, server, 5);
         const ggml_backend_reg_t there = add(server.c_str());
         if (there == nullptr) said.fail("the RPC server ", server, " has no device");
         for (std::size_t i = 0; i < ggml_backend_reg_dev_count(there); ++i) {
