@@ -392,7 +392,10 @@ void add_advise(CLI::App& program) {
                      "135m, 360m, 1b, 3b, 8b or width,feed_forward,heads,key_value_heads,head_size,layers")
         ->type_name("SHAPE")
         ->default_str(chosen->shape);
-    command->add_option("--weights", chosen->weights, "f32, f16, bf16, q8_0, q4_0, q4_1, q4_k or q6_k")
+    command
+        ->add_option("--weights", chosen->weights,
+                     "A format that is multiplied as it is: f32, f16, bf16, q8_0, q4_0, q4_1, q5_1, q2_k, q4_k to "
+                     "q6_k, iq4_nl, iq4_xs, mxfp4")
         ->type_name("FORMAT")
         ->default_str("q4_k; q4_0 where the width is no multiple of 256");
     command

@@ -23,6 +23,8 @@ std::string unread_because(const std::string& path) {
     std::optional<io::gguf_file> file;
     try {
         file.emplace(path);
+    } catch (const io::unread_tensor_type& problem) {
+        return problem.what();
     } catch (const error&) {
         return "";  // damaged, or no file at all: nothing for another engine, and the bundled one says what it is
     }
@@ -35,6 +37,17 @@ std::string unread_because(const std::string& path) {
         return "";
     } catch (const error& problem) {
         return problem.what();
+    }
+}
+
+/// Throws where the file has a format that the bundled engine does not read, and says whose it is.
+void check_formats(const std::string& path) {
+    try {
+        const io::gguf_file file(path);
+    } catch (const io::unread_tensor_type& problem) {
+        detail::fail(problem.what(), " by the bundled engine; --engine llama.cpp may run it",
+                     has_llama_cpp() ? "" : ", in a program that is built with llama.cpp");
+    } catch (const error&) {  // who loads the file says what it is
     }
 }
 
@@ -93,6 +106,8 @@ engine_choice choose_engine(const engine_options& asked, const model_options& ch
         detail::fail("--engine ", io::quote(asked.name), " is unknown; valid are auto, augur, llama.cpp");
     }
     check_engine_options(asked, runs_on, chosen, device);
+    const bool is_tried = asked.name == "auto" && has_llama_cpp();
+    if (!runs_on.is_llama_cpp && !is_tried && !io::holds_safetensors(chosen.path)) check_formats(chosen.path);
     return runs_on;
 }
 

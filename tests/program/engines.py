@@ -237,6 +237,18 @@ class OtherCommands(ProgramTest):
             self.refuses(("--engine is llama.cpp", "only generate and chat"), *given)
 
 
+class Formats(ProgramTest):
+    def test_one_that_the_bundled_engine_does_not_read_is_named_with_who_may(self):
+        name = b"output_norm.weight"
+        image = bytearray(pathlib.Path(TARGET).read_bytes())
+        at = image.index(name) + len(name) + 4 + 8  # behind the number of dimensions, and one of them
+        image[at : at + 4] = (16).to_bytes(4, "little")
+        path = FOLDER / "iq2_xxs.gguf"
+        path.write_bytes(image)
+        expected = ("'output_norm.weight' has type 16 iq2_xxs", "not supported by the bundled engine; --engine llama.cpp may run it")
+        self.refuses(expected, "generate", "--model", path, *PROMPT, "--engine", "augur")
+
+
 class Without(ProgramTest):
     @unittest.skipIf(IS_THERE, "the program has llama.cpp")
     def test_a_program_without_it_says_how_to_get_it(self):

@@ -121,7 +121,7 @@ inline std::vector<std::byte> stored_numbers(io::tensor_type type, std::size_t e
                 put_half(at, 0);
                 break;
             case io::tensor_type::mxfp4:
-                out[at] = static_cast<std::byte>(120 + random() % 6);
+                out[at] = static_cast<std::byte>(116 + random() % 6);
                 break;
             case io::tensor_type::i32:  // no numbers of a matrix
                 break;

@@ -13,9 +13,9 @@
 
 namespace augur::backend::host {
 
-/// From slowest to fastest (but see `fastest`). `automatic` is the fastest that this machine has. avx512 includes BW and VNNI;
-/// avx512_bf16 adds the dot products of bfloat16 pairs, amx the tiles. The bits of f32, f16 and quantised products are
-/// the same for all; those of bf16 products are sums in another order.
+/// From slowest to fastest (but see `fastest`). `automatic` is the fastest that this machine has. avx512 includes BW
+/// and VNNI; avx512_bf16 adds the dot products of bfloat16 pairs, amx the tiles. The bits of f32, f16 and quantised
+/// products are the same for all; those of bf16 products are sums in another order.
 enum class instruction_set { automatic, portable, avx2, avx512, avx512_bf16, amx };
 
 inline constexpr instruction_set all_instruction_sets[] = {instruction_set::automatic,   instruction_set::portable,

@@ -111,7 +111,8 @@ struct lanes_avx512 {
     }
     template <int shift, int count = 2>
     AUGUR_AVX512_INLINE static words with_upper(words low, words upper) {
-        return _mm512_maskz_or_epi32(all, low, _mm512_maskz_slli_epi32(all, bits<shift, count>(upper), 4));
+        const words above = bits<shift, count>(upper);
+        return _mm512_maskz_or_epi32(all, low, _mm512_maskz_slli_epi32(all, above, 4));
     }
     AUGUR_AVX512_INLINE static words values(words places, const std::int8_t* table) {
         const __m128i one = _mm_loadu_si128(reinterpret_cast<const __m128i*>(table));

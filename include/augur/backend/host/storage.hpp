@@ -29,9 +29,9 @@ inline constexpr std::size_t panel_rows = 16;
 /// sixteen words whose byte b has in its bits 2j and 2j + 1 those of k = 4 j + b. q6_k, per sixteen k: the low four
 /// bits as two groups of eight, then the upper two as q2_k has them.
 /// Headers, sixteen of each: q8_0, q4_0, iq4_nl: scales (binary16); mxfp4: scales (bfloat16, which is exact). q4_1,
-/// q5_1: scales, minima. q4_k, q5_k: scales, scales of minima, then for each 32 k the bytes that multiply them; q2_k: for each
-/// 16 k a byte with both, the scale's factor in its low half. q6_k, iq4_xs: scales, then for each 16 or 32 k the signed
-/// bytes that multiply them.
+/// q5_1: scales, minima. q4_k, q5_k: scales, scales of minima, then for each 32 k the bytes that multiply them; q2_k:
+/// for each 16 k a byte with both, the scale's factor in its low half. q6_k, iq4_xs: scales, then for each 16 or 32 k
+/// the signed bytes that multiply them.
 struct storage_layout {
     std::string_view name;
     std::size_t depth;

@@ -75,6 +75,12 @@ constexpr std::string_view ggml_type_name(std::uint32_t number) {
     return number < names.size() ? names[number] : "(unknown)";
 }
 
+/// Thrown for a file that may be sound, with a tensor of a type that this library does not read.
+class unread_tensor_type : public error {
+ public:
+    using error::error;
+};
+
 /// The part of the directory that precedes placement: sizes are known, places are offsets into the data section.
 struct gguf_tensor_entry {
     tensor_view tensor;
@@ -96,7 +102,10 @@ inline gguf_tensor_entry read_gguf_tensor(byte_reader& in) {
     std::reverse(entry.tensor.shape.begin(), entry.tensor.shape.end());
     const auto number = in.read<std::uint32_t>("the type of a tensor");
     const auto type = tensor_type_of_ggml(number);
-    if (!type) augur::detail::fail(who, " has type ", number, " ", ggml_type_name(number), ", which is not supported");
+    if (!type) {
+        throw unread_tensor_type(
+            augur::detail::message(who, " has type ", number, " ", ggml_type_name(number), ", which is not supported"));
+    }
     entry.tensor.type = *type;
     entry.offset = in.read<std::uint64_t>("the offset of a tensor");
     entry.size = byte_count(who, *type, entry.tensor.shape);
