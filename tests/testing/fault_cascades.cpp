@@ -36,6 +36,18 @@ BOOST_AUTO_TEST_CASE(cascades_keep_them) {
     tally.report("cascades", 2500);
 }
 
+BOOST_AUTO_TEST_CASE(layers_on_the_states_of_a_model_inside_keep_them) {
+    const auto middle = testing::failing_passes<pass_features::states>(1);
+    const auto layer = testing::failing(testing::fused_mock(testing::fault_rows(3), 5), testing::fault_places);
+    const auto last = testing::failing_chains(2);
+    testing::fault_tally tally;
+    tally.keeps("sampled",
+                cascaded(layer, scheme::model_link{two, accept::rejection_sampling{}}, middle,
+                         scheme::model_link{policy::fixed_length{3}, accept::rejection_sampling{}}, last),
+                fault_choice(1));
+    tally.report("layers inside", 300);
+}
+
 BOOST_AUTO_TEST_CASE(self_speculation_keeps_them) {
     const auto target = testing::failing_passes<pass_features::layers>(1);
     const auto head = testing::failing(testing::exit_mock{testing::fault_vocabulary}, testing::fault_places);

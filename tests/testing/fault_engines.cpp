@@ -3,6 +3,7 @@
 #include <augur/accept/rejection_sampling.hpp>
 #include <augur/draft/draft_model.hpp>
 #include <augur/policy/tree_static.hpp>
+#include <augur/scheme/cascade.hpp>
 #include <augur/scheme/speculator.hpp>
 #include <augur/switching/rolling_entropy.hpp>
 #include <augur/switching/step.hpp>
@@ -56,6 +57,9 @@ BOOST_AUTO_TEST_CASE(verifying_on_a_device_keeps_them) {
     tally.keeps("sampled", speculate(small, target, two, accept::rejection_sampling{}), fault_choice(1));
     const policy::tree_static wide(topology::of_paths({{0}, {1}, {0, 0}, {0, 1}}));
     tally.keeps("trees", speculate(draft::draft_model(small), target, wide, accept::coupled{}), fault_choice(1));
+    const auto last = testing::failing_chains(3);
+    const scheme::model_link raced{two, accept::coupled{}};
+    tally.keeps("inside a cascade", cascaded(small, raced, target, raced, last), fault_choice(1));
     tally.report("device verification", 1000);
 }
 

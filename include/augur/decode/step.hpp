@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -200,27 +201,55 @@ class step_judge {
     std::tuple<Watchers&...> watchers_;
 };
 
-/// One round as a coroutine: drafts, verifies, accepts and commits, in a session that is running; stops wherever it
-/// needs a model. Run it by step, batch or open_round.
+/// What one round of a session needs beside the session, while it is open.
 template <class Scheme, Chooser C, class... Watchers>
-flow::task run_round(const Scheme& scheme, session<Scheme, C>& s, const step_options& chosen, Watchers&... watchers) {
+class round_parts {
     using drafter_type = typename Scheme::drafter_type;
-    augur::detail::stopwatch watch(chosen.timed);
-    const std::size_t budget = s.stops.budget(s.committed.generated().size(), s.committed.size());
-    s.seen.prefix_length = s.committed.size();
-    detail::settle_debts(scheme, s);
-    if constexpr (ReadsStates<drafter_type>) {  // a round that ended early showed it nothing
-        s.target.rewind(s.committed.tokens().first(s.shown));
+    using session_type = session<Scheme, C>;
+    using lent_type = std::remove_pointer_t<decltype(draft::lent<drafter_type>(std::declval<session_type&>().target))>;
+    using context_type = draft::context<typename Scheme::policy_type, C, lent_type>;
+
+ public:
+    round_parts(const Scheme& scheme, session_type& s, const step_options& chosen, Watchers&... watchers)
+        : scheme_(scheme),
+          s_(s),
+          watch_(chosen.timed),
+          most_drafted_(begin(scheme, s)),
+          context_(s.committed, s.transform, s.chooser, s.policy, s.seen, most_drafted_, shown_by<drafter_type>,
+                   &s.frames(), draft::lent<drafter_type>(s.target)),
+          judge_(scheme, s, chosen, context_, watch_, watchers...) {
+        context_.be_timed(chosen.timed);
+        context_.fit_trees(model::room_for_tree(scheme.target()));
     }
-    draft::context context(s.committed, s.transform, s.chooser, s.policy, s.seen,
-                           model::most_drafted(scheme.target(), budget - 1), shown_by<drafter_type>, &s.frames(),
-                           draft::lent<drafter_type>(s.target));
-    context.be_timed(chosen.timed);
-    context.fit_trees(model::room_for_tree(scheme.target()));
-    step_judge<Scheme, C, decltype(context), Watchers...> judge(scheme, s, chosen, context, watch, watchers...);
-    co_await rounds::judged_round<drafts_trees<drafter_type, typename Scheme::policy_type>>(
-        scheme.drafter(), s.drafter_state, context, s.target, s.last.proposed, watch, s.last.seconds, judge);
-}
+    round_parts(const round_parts&) = delete;
+    round_parts& operator=(const round_parts&) = delete;
+
+    /// The round as a coroutine: drafts, verifies, accepts and commits; stops wherever it needs a model.
+    flow::task run() {
+        return rounds::judged_round<drafts_trees<drafter_type, typename Scheme::policy_type>>(
+            scheme_.drafter(), s_.drafter_state, context_, s_.target, s_.last.proposed, watch_, s_.last.seconds,
+            judge_);
+    }
+
+ private:
+    /// Returns how many tokens may be drafted.
+    static std::size_t begin(const Scheme& scheme, session_type& s) {
+        const std::size_t budget = s.stops.budget(s.committed.generated().size(), s.committed.size());
+        s.seen.prefix_length = s.committed.size();
+        detail::settle_debts(scheme, s);
+        if constexpr (ReadsStates<drafter_type>) {  // a round that ended early showed it nothing
+            s.target.rewind(s.committed.tokens().first(s.shown));
+        }
+        return model::most_drafted(scheme.target(), budget - 1);
+    }
+
+    const Scheme& scheme_;
+    session_type& s_;
+    augur::detail::stopwatch watch_;
+    std::size_t most_drafted_;
+    context_type context_;
+    step_judge<Scheme, C, context_type, Watchers...> judge_;
+};
 
 /// A round that is open: it waits for work that somebody does, and goes on. While it is open the session is its own.
 /// Destroyed before it is done, or ended by an exception, it leaves the session as it was, `last` aside: the round can
@@ -231,7 +260,9 @@ class open_round {
  public:
     /// Begins, up to the first work. Refuses a session that is not running.
     open_round(const Scheme& scheme, session<Scheme, C>& s, const step_options& chosen, Watchers&... watchers)
-        : undo_{&scheme, &s, s.seen, s.counts.rounds()}, run_(run_round(scheme, begun(s), chosen, watchers...)) {
+        : undo_{&scheme, &s, s.seen, s.counts.rounds()},
+          parts_(scheme, begun(s), chosen, watchers...),
+          run_(parts_.run()) {
         undo_.needed = run_.wanted() != nullptr;
     }
 
@@ -286,6 +317,7 @@ class open_round {
     };
 
     on_end undo_;
+    round_parts<Scheme, C, Watchers...> parts_;
     flow::runner run_;
 };
 
