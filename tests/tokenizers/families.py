@@ -200,7 +200,8 @@ def from_gguf(data, pre_tokenizer, normalizer=None, bos=None, ignore_merges=Fals
     gguf = {key: value for key, value in keys.items() if key.startswith(kept) and value != []}
     if pre:
         gguf["tokenizer.ggml.pre"] = pre
-    return Family(gguf, document(bpe(vocabulary, merges, ignore_merges=ignore_merges), added_tokens, normalizer, pre_tokenizer, bos))
+    known = {**vocabulary, **{each["content"]: each["id"] for each in added_tokens}}  # tokenizers numbers what is not there itself
+    return Family(gguf, document(bpe(known, merges, ignore_merges=ignore_merges), added_tokens, normalizer, pre_tokenizer, bos))
 
 
 def from_ranks(ranks, pattern, specials, pre, tokenizer=None, normalizer=None, bos=None, offset=0, ignore_merges=False, words=()):
@@ -217,7 +218,7 @@ def from_ranks(ranks, pattern, specials, pre, tokenizer=None, normalizer=None, b
     steps = tokenizer or split(pattern)
     encoding = tiktoken.Encoding("x", pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
     others = {"tiktoken": lambda text: [rank + offset for rank in encoding.encode(text, disallowed_special=())]} if not normalizer else {}
-    known = {**vocabulary, **specials, **dict(words)}  # tokenizers numbers what is not there itself
+    known = {**vocabulary, **specials, **dict(words)}
     return Family(gguf, document(bpe(known, merges, ignore_merges=ignore_merges), added_tokens, normalizer, steps, bos), others)
 
 
@@ -331,7 +332,7 @@ def phi3(package):
     texts, scores, kinds = (keys["tokenizer.ggml." + key] for key in ("tokens", "scores", "token_type"))
     bare = ("<unk>", "<s>", "<|endoftext|>")
     added_tokens = [added(i, text, kinds[i] != USER_DEFINED, rstrip=text not in bare) for i, text in enumerate(texts) if kinds[i] in (CONTROL, USER_DEFINED)]
-    family = spm_family(texts, scores, kinds, None, True, added_tokens)
+    family = spm_family(texts, scores, kinds, None, added_tokens)
     family.gguf = {key: value for key, value in keys.items() if key.startswith(("general.arch", "tokenizer.ggml"))}
     return family
 

@@ -123,6 +123,23 @@ BOOST_AUTO_TEST_CASE(gemma4_merges_pieces_by_a_list) {
     BOOST_CHECK_EXCEPTION(read(file), augur::error, says({"add_space_prefix", "'gemma4'"}));
 }
 
+BOOST_AUTO_TEST_CASE(runs_of_spaces_are_put_together_first) {
+    gguf_writer file;
+    file.set("tokenizer.ggml.model", std::string("llama")).set("tokenizer.ggml.add_bos_token", false);
+    file.set("tokenizer.ggml.tokens", strings{"▁", "a", "▁a", "  ", "   "});
+    file.set("tokenizer.ggml.scores", std::vector<float>{-3, -2, -1, -1000, -1000});
+    file.set("tokenizer.ggml.token_type", numbers{1, 1, 1, 4, 4}).set("tokenizer.ggml.add_space_prefix", false);
+    const tokenizer tokens(read(file));
+    BOOST_TEST((tokens.encode("  a a    a") == std::vector<token>{3, 1, 2, 4, 2}));
+    BOOST_TEST((tokens.encode("▁ a") == std::vector<token>{3, 1}));  // no matter how a space is written
+    BOOST_TEST(tokens.decode(tokens.encode("a   a")) == "a   a");
+    gguf_writer gap;
+    gap.set("tokenizer.ggml.model", std::string("llama")).set("tokenizer.ggml.add_bos_token", false);
+    gap.set("tokenizer.ggml.tokens", strings{"▁", "a", "   "}).set("tokenizer.ggml.scores", std::vector<float>(3));
+    gap.set("tokenizer.ggml.token_type", numbers{1, 1, 4}).set("tokenizer.ggml.add_space_prefix", false);
+    BOOST_TEST((tokenizer(read(gap)).encode("a   a") == std::vector<token>{1, 2, 1}));  // as it is: none of two
+}
+
 BOOST_AUTO_TEST_CASE(phi3_strips_white_space_behind_its_control_tokens) {
     auto file = sentencepiece();
     file.set("tokenizer.ggml.scores", std::vector<float>(5)).set("tokenizer.ggml.bos_token_id", std::uint32_t{1});

@@ -2,6 +2,7 @@
 // Reads the vocabulary of a GGUF file.
 
 #include <augur/io/files/quote.hpp>
+#include <augur/io/text/sentencepiece_bpe.hpp>
 #include <augur/io/text/split_rules.hpp>
 #include <augur/io/text/utf8.hpp>
 #include <augur/io/text/vocabulary.hpp>
@@ -9,6 +10,7 @@
 #include <augur/types/token.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -120,6 +122,24 @@ inline void read_phi3(vocabulary& words) {
     }
 }
 
+/// Runs of spaces that are tokens as they are (Gemma): SentencePiece puts them together before anything else, the
+/// longest first, of spaces and of U+2581 alike. Read so where there are all lengths from 2 on; others are left.
+inline void merge_runs_first(vocabulary& words) {
+    std::map<std::size_t, std::size_t> by_length;
+    for (std::size_t i = 0; i < words.texts.size(); ++i) {
+        const std::string spaces = sentencepiece_bpe::bytes_of(words.texts[i]);
+        const bool is_run = spaces.size() > 1 && spaces.find_first_not_of(' ') == spaces.npos;
+        if (is_run && words.kinds[i] == token_kind::user_defined) by_length.emplace(spaces.size(), i);
+    }
+    if (words.scores.size() != words.texts.size() || by_length.empty()) return;
+    if (by_length.rbegin()->first != by_length.size() + 1) return;
+    for (const auto& [length, i] : by_length) {
+        words.texts[i] = replace_all(std::string(length, ' '), " ", space_mark);
+        words.kinds[i] = token_kind::normal;
+        words.scores[i] = static_cast<float>(length);  // others have at most 0
+    }
+}
+
 template <class File>
 void read_sentencepiece(const File& file, vocabulary& words) {
     words.kind = tokenizer_kind::sentencepiece_bpe;
@@ -128,6 +148,7 @@ void read_sentencepiece(const File& file, vocabulary& words) {
     const bool prefix = file.template get_or<bool>("tokenizer.ggml.add_space_prefix", true);
     words.prefix = prefix ? space_prefix::always : space_prefix::never;
     if (file.template get_or<std::string>("general.architecture", "") == "phi3") read_phi3(words);
+    merge_runs_first(words);
 }
 
 /// Gemma 4: merges instead of scores, spaces as U+2581, bytes as a last resort.
