@@ -95,4 +95,34 @@ BOOST_DATA_TEST_CASE(greedy_texts_are_plain_decoding_s, dense_cases(), name) {
     check("self-speculation", speculate(exit, model, policy::fixed_length{3}, accept::exact{}));
 }
 
+/// What a model has in common with a Llama does not make it one: the tensors of its norms are left over.
+BOOST_AUTO_TEST_CASE(an_architecture_under_another_s_name_is_refused_by_its_tensors) {
+    dense_case of = read_dense_case("qwen3_even");
+    of.config["model_type"] = "llama";
+    const temporary_directory folder;
+    of.write_folder(folder.path());
+    BOOST_CHECK_EXCEPTION(load(folder.path(), of), error, says({"4 tensors are not understood", "k_norm", "q_norm"}));
+    of.config["model_type"] = "olmo2";
+    of.write_folder(folder.path());
+    BOOST_CHECK_EXCEPTION(load(folder.path(), of), error, says({"q_norm.weight", "{12}", "{48}"}));
+}
+
+BOOST_AUTO_TEST_CASE(longrope_turns_by_the_context_that_is_asked_for) {
+    const dense_case of = read_dense_case("phi3_even");
+    const temporary_directory folder;
+    const auto path = of.write_gguf(folder / "model.gguf");
+    const auto with = [&](std::size_t context) {
+        return llama::host_model::load(path, {.threads = 1, .context_length = context});
+    };
+    const auto brief = with(0), same = with(96), wide = with(97);
+    BOOST_TEST(brief.context_length() == 96u);
+    BOOST_TEST_REQUIRE(brief.configuration().notes.size() == 1u);
+    BOOST_TEST(brief.configuration().notes[0].find("the context is 96, that of LongRoPE's short factors") == 0u);
+    BOOST_TEST(wide.configuration().notes[0].find("a context of more than 96 tokens: all positions turn") == 0u);
+    const auto logits = logits_in_steps(brief, of.ids, 64);
+    BOOST_TEST(same_bits(logits_in_steps(same, of.ids, 64), logits));
+    BOOST_TEST(!same_bits(logits_in_steps(wide, of.ids, 64), logits));
+    BOOST_CHECK_EXCEPTION(with(129), error, says({"129", "128"}));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

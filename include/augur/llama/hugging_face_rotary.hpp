@@ -43,12 +43,14 @@ inline constexpr std::string_view json_rotary_keys[] = {
     "original_max_position_embeddings",
 };
 
-/// The context before scaling: beside the scaling, or beside all else; `fallback` where it is nowhere (0: an error).
-inline double original_context(const io::json_reader<>& in, const io::json_reader<>& scaling, double fallback) {
+/// The context before scaling, at least 2: beside the scaling, or beside all else; `fallback` where it is nowhere (0: an
+/// error).
+inline std::size_t original_context(const io::json_reader<>& in, const io::json_reader<>& scaling,
+                                    std::size_t fallback) {
     const char* const key = "original_max_position_embeddings";
-    if (const auto found = scaling.optional<double>(key)) return *found;
-    if (fallback == 0 || in.find(key)) return in.required<double>(key);
-    return fallback;
+    const io::json_range<std::size_t> range{2, std::size_t{1} << 31};
+    if (const auto found = scaling.optional<std::size_t>(key, range)) return *found;
+    return fallback == 0 ? in.required<std::size_t>(key, range) : in.value_or<std::size_t>(key, fallback, range);
 }
 
 inline void read_json_llama3(config& c, const io::json_reader<>& scaling) {
@@ -66,7 +68,7 @@ inline void read_json_llama3(config& c, const io::json_reader<>& scaling) {
 }
 
 inline void read_json_yarn(config& c, const io::json_reader<>& in, const io::json_reader<>& scaling) {
-    const double original = original_context(in, scaling, static_cast<double>(c.context));
+    const auto original = static_cast<double>(original_context(in, scaling, c.context));
     const yarn_scaling numbers{scaling.required<double>("factor"), original, scaling.value_or<double>("beta_fast", 32),
                                scaling.value_or<double>("beta_slow", 1), scaling.value_or<bool>("truncate", true)};
     check_yarn(numbers, c, scaling.origin());
@@ -79,16 +81,14 @@ inline void read_json_yarn(config& c, const io::json_reader<>& in, const io::jso
 
 inline void read_json_longrope(config& c, const io::json_reader<>& in, const io::json_reader<>& scaling) {
     const auto list = [&](const char* key) { return scaling.required<std::vector<float>>(key); };
-    const double original = original_context(in, scaling, 0);
-    if (!(original >= 2)) {
-        fail(scaling.origin(), ": original_max_position_embeddings is ", original, ", too small for LongRoPE");
-    }
+    const std::size_t original = original_context(in, scaling, 0);
     c.rotary_factors = list("short_factor");
     c.long_rotary_factors = list("long_factor");
-    const double factor = scaling.value_or<double>("factor", static_cast<double>(c.context) / original);
+    const auto before = static_cast<double>(original);
+    const double factor = scaling.value_or<double>("factor", static_cast<double>(c.context) / before);
     c.rotary_scale =
-        static_cast<float>(scaling.value_or<double>("attention_factor", longrope_magnitude(factor, original)));
-    c.short_context = std::min(static_cast<std::size_t>(original), c.context);
+        static_cast<float>(scaling.value_or<double>("attention_factor", longrope_magnitude(factor, before)));
+    c.short_context = std::min(original, c.context);
 }
 
 /// {rope_type or type, ...}. A factor needs a type: without one engines differ in what it means.
@@ -113,11 +113,11 @@ inline void read_json_rotary_scaling(config& c, const io::json_reader<>& in, con
     } else if (type == "longrope" || type == "su") {
         read_json_longrope(c, in, scaling);
     } else if (type == "dynamic") {  // what changes with the text's length begins beyond the context, which is refused
-        const auto original = static_cast<std::size_t>(original_context(in, scaling, static_cast<double>(c.context)));
+        const std::size_t original = original_context(in, scaling, c.context);
         if (original < c.context) {
             c.notes.push_back(augur::detail::message("the context is ", original, ", beyond which dynamic rotary ",
                                                      "scaling depends on the length of the text"));
-            c.context = std::max<std::size_t>(original, 1);
+            c.context = original;
         }
     } else if (type != "default") {
         fail(scaling.origin(), ": rope type ", io::quote(type),
