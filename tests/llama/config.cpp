@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE(numbers_and_texts_that_make_no_sense_are_refused) {
     small_llama file;
     file.texts["general.architecture"] = "mamba";
     BOOST_CHECK_EXCEPTION(file.load(), error,
-                          says({"the architecture is 'mamba'", "llama, qwen2, qwen3", "--engine llama.cpp"}));
+                          says({"the architecture is 'mamba'", "llama, mistral3, qwen2", "--engine llama.cpp"}));
     for (const float base :
          {0.0f, -1.0f, std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
         file = small_llama();
@@ -246,7 +246,7 @@ BOOST_AUTO_TEST_CASE(newer_json_has_the_rotary_numbers_in_one_place) {
 }
 
 BOOST_AUTO_TEST_CASE(json_that_makes_no_sense_is_refused) {
-    refuse_json("model_type", "mamba", {"config.json", "mamba", "llama, mistral, qwen2", "--engine llama.cpp"});
+    refuse_json("model_type", "mamba", {"config.json", "mamba", "llama, mistral, ministral3", "--engine llama.cpp"});
     refuse_json("num_hidden_layers", -1, {"num_hidden_layers", "-1"});
     refuse_json("num_hidden_layers", "two", {"num_hidden_layers", "\"two\""});
     refuse_json("num_hidden_layers", nullptr, {"num_hidden_layers", "missing"});

@@ -37,6 +37,7 @@ struct architecture {
     bool biased = false;            ///< queries, keys and values have biases, which config.json does not say
     bool joined = false;            ///< safetensors hold queries, keys and values as one tensor, and gate and up
     bool has_scales = false;        ///< Granite's four
+    bool has_temperature = false;   ///< of attention
     bool scaled_embedding = false;  ///< by sqrt(width)
     bool has_caps = false;
     float attention_cap = 0, logit_cap = 0;  ///< where the file does not say it
@@ -54,6 +55,13 @@ inline constexpr architecture architectures[] = {
     {.gguf = "llama", .model_type = "", .halves_in_gguf = false, .windows = window_rule::all},  // Mistral's, too
     {.gguf = "", .model_type = "llama"},
     {.gguf = "", .model_type = "mistral", .is_llama_like = false, .windows = window_rule::all, .window = 4096},
+    {.gguf = "mistral3",
+     .model_type = "ministral3",
+     .is_llama_like = false,
+     .has_own_head_size = true,
+     .halves_in_gguf = false,
+     .has_temperature = true,
+     .windows = window_rule::all},
     {.gguf = "qwen2", .model_type = "qwen2", .is_llama_like = false, .biased = true, .windows = window_rule::switched},
     {.gguf = "qwen3",
      .model_type = "qwen3",

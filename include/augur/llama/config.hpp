@@ -69,6 +69,8 @@ struct config {
     float attention_scale = 0;  ///< of scores; 0: 1 / sqrt(head_size)
     float logit_scale = 1;
     float attention_cap = 0, logit_cap = 0;    ///< x becomes cap * tanh(x / cap); 0: none
+    float attention_temperature = 0;           ///< scores: times 1 + this * ln(1 + whole temperature_contexts before)
+    std::size_t temperature_context = 0;       ///< in tokens
     float rotary_scale = 1;                    ///< of cosines and sines
     double local_rotary_base = 0;              ///< of layers that turn locally, without factors
     std::vector<layer_positions> positions{};  ///< one per layer; empty: as they are made
@@ -104,6 +106,7 @@ inline std::string_view beyond_llama(const config& c) {
     if (c.attention_scale != 0) return "a scale of attention";
     if (c.logit_scale != 1) return "a scale of logits";
     if (c.attention_cap != 0 || c.logit_cap != 0) return "a soft cap";
+    if (c.attention_temperature != 0) return "a temperature of attention";
     if (c.short_context != 0) return "two lists of rotary factors";
     if (c.rotary_scale != 1) return "a scale of rotary positions";
     if (std::any_of(c.positions.begin(), c.positions.end(), windowed)) return "sliding windows";
@@ -134,6 +137,7 @@ inline void validate_beyond_llama(const config& c, std::string_view origin) {
     positive("the cap of attention scores", static_cast<double>(c.attention_cap), true);
     positive("the cap of logits", static_cast<double>(c.logit_cap), true);
     positive("the scale of rotary positions", static_cast<double>(c.rotary_scale), false);
+    positive("the temperature of attention", static_cast<double>(c.attention_temperature), true);
     positive("the local rotary base", c.local_rotary_base, true);
     if (!c.positions.empty() && c.positions.size() != c.layers) {
         fail(origin, ": windows and rotary positions of ", c.positions.size(), " layers for ", c.layers);
@@ -142,6 +146,9 @@ inline void validate_beyond_llama(const config& c, std::string_view origin) {
         if (each.turns == layer_positions::rotary::local && c.local_rotary_base == 0) {
             fail(origin, ": layers turn locally, but there is no local rotary base");
         }
+    }
+    if (c.attention_temperature != 0 && c.temperature_context == 0) {
+        fail(origin, ": attention has a temperature of ", c.attention_temperature, ", by contexts of 0 tokens");
     }
     if (c.short_context > c.context) {
         fail(origin, ": the context of the short factors is ", c.short_context, ", beyond the ", c.context, " of all");

@@ -124,6 +124,11 @@ inline void read_gguf_scales(config& c, const io::gguf_view& file, const archite
         c.residual_scale = number("residual_scale", 1);
         c.logit_scale = 1 / number("logit_scale", 1);
     }
+    if (of.has_temperature) {
+        c.attention_temperature = number("attention.temperature_scale", 0);
+        c.temperature_context = static_cast<std::size_t>(
+            c.attention_temperature == 0 ? 0 : file.get<std::uint64_t>(prefix + "attention.temperature_length"));
+    }
     if (of.has_caps) {
         c.attention_cap = static_cast<float>(
             file.get_or<double>(prefix + "attn_logit_softcapping", static_cast<double>(of.attention_cap)));

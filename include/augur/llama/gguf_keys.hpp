@@ -44,12 +44,14 @@ inline constexpr std::string_view gguf_keys_read[] = {
     "rope.scaling.attn_factor",
     "rope.scaling.yarn_beta_fast",
     "rope.scaling.yarn_beta_slow",
+    "rope.scaling.yarn_log_multiplier",
     "rope.scale_linear",
 };
 
 /// By read_config of architectures that have what they are about; in others they are neutral numbers.
 inline constexpr std::string_view gguf_scales[] = {"logit_scale", "residual_scale", "embedding_scale"};
 inline constexpr std::string_view gguf_caps[] = {"attn_logit_softcapping", "final_logit_softcapping"};
+inline constexpr std::string_view gguf_temperatures[] = {"attention.temperature_scale", "attention.temperature_length"};
 inline constexpr std::string_view gguf_keys_of_periods[] = {"attention.sliding_window_pattern", "rope.freq_base_swa"};
 
 /// Of how the file was made, of another norm than an RMS norm, of poolings that it does not have. Whether a scaling was
@@ -103,6 +105,7 @@ inline void check_gguf_key(const io::gguf_view& file, std::string_view key, cons
     if (is_in(gguf_keys_read) || is_in(gguf_keys_idle)) return;
     if (of.has_scales && is_in(gguf_scales)) return;
     if (of.has_caps && is_in(gguf_caps)) return;
+    if (of.has_temperature && is_in(gguf_temperatures)) return;
     if (of.windows == window_rule::periodic && is_in(gguf_keys_of_periods)) return;
     if (name.starts_with("expert_")) return;  // there are none: read_config
     for (const auto& [known, one, other] : gguf_neutral_numbers) {

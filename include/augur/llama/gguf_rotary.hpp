@@ -65,7 +65,8 @@ inline void read_gguf_rotary_type(config& c, const io::gguf_view& file, const st
                                    file.get_or<double>(prefix + "rope.scaling.yarn_beta_slow", 1.0)};
         check_yarn(scaling, c, file.path().string());
         c.rotary_factors = rotary_factors(c, scaling);
-        c.rotary_scale *= static_cast<float>(yarn_magnitude(scaling.factor));
+        const double weight = file.get_or<double>(prefix + "rope.scaling.yarn_log_multiplier", 0.0);
+        c.rotary_scale *= static_cast<float>(yarn_magnitude(scaling.factor) / yarn_magnitude(scaling.factor, weight));
     } else if (type != "none") {
         fail(file.path().string(), ": ", type_key, " is ", io::quote(type),
              "; none, linear, yarn, and longrope with its two tensors are supported");

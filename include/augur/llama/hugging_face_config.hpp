@@ -104,7 +104,7 @@ inline void read_json_rotary(config& c, const io::json_reader<>& in, const archi
     c.rotary_size = c.head_size;
     validate(c, in.origin());
     if (part != 1) c.rotary_size = static_cast<std::size_t>(static_cast<double>(c.head_size) * part);
-    if (found.main) read_json_rotary_scaling(c, in, *found.main);
+    if (found.main) read_json_rotary_scaling(c, in, *found.main, of);
     if (of.local_rotary_base == 0) return;
     c.local_rotary_base = in.value_or<double>("rope_local_base_freq", of.local_rotary_base);
     if (!found.local) return;

@@ -14,6 +14,7 @@
 
 #include "augur/io/files/json_reader.hpp"
 #include "augur/io/files/quote.hpp"
+#include "augur/llama/architectures.hpp"
 #include "augur/llama/config.hpp"
 #include "augur/llama/rotary.hpp"
 #include "augur/types/error.hpp"
@@ -92,8 +93,10 @@ inline void read_json_longrope(config& c, const io::json_reader<>& in, const io:
 }
 
 /// {rope_type or type, ...}. A factor needs a type: without one engines differ in what it means.
-inline void read_json_rotary_scaling(config& c, const io::json_reader<>& in, const io::json_reader<>& scaling) {
+inline void read_json_rotary_scaling(config& c, const io::json_reader<>& in, const io::json_reader<>& scaling,
+                                     const architecture& of) {
     for (const auto& [key, value] : scaling.value().items()) {
+        if (of.has_temperature && (key == "llama_4_scaling_beta" || key == "max_position_embeddings")) continue;
         if (value.is_object()) fail(scaling.origin(), ": ", key, " is an object; layers of several kinds are not read");
         if (std::find(std::begin(json_rotary_keys), std::end(json_rotary_keys), key) == std::end(json_rotary_keys)) {
             fail(scaling.origin(), ": ", io::quote(key), " is not understood, and may change what the model computes");
@@ -102,6 +105,10 @@ inline void read_json_rotary_scaling(config& c, const io::json_reader<>& in, con
     const auto* factor = scaling.find("factor");
     if (factor && !scaling.find("rope_type") && !scaling.find("type")) {
         fail(scaling.origin(), ": a factor of ", io::shown(*factor), " has no rope_type beside it");
+    }
+    if (of.has_temperature) {
+        c.attention_temperature = scaling.value_or<float>("llama_4_scaling_beta", 0);
+        if (c.attention_temperature != 0) c.temperature_context = original_context(in, scaling, 0);
     }
     const auto type = scaling.value_or<std::string>("rope_type", scaling.value_or<std::string>("type", "default"));
     if (type == "linear") {

@@ -184,11 +184,19 @@ class row_attention : public row_products {
             kernels_.rotate(key, cosines, cosines + pairs, pairs);
         }
         float* grouped = grouped_queries(row, head);
-        for (std::size_t i = 0; i < group_ * size; ++i) grouped[i] = query[i] * scale_;
+        const float scale = scale_at(rows_[row].position);
+        for (std::size_t i = 0; i < group_ * size; ++i) grouped[i] = query[i] * scale;
         if (rows_[row].kept == nullptr) return;
         float* kept = rows_[row].kept + 2 * layer * keys_ + head * size;
         std::copy_n(key, size, kept);
         std::copy_n(value, size, kept + keys_);
+    }
+
+    /// Of the scores of a position's queries.
+    float scale_at(std::size_t position) const {
+        if (config_.attention_temperature == 0) return scale_;
+        const auto whole = static_cast<float>(position / config_.temperature_context);
+        return scale_ * std::fma(config_.attention_temperature, std::log(1 + whole), 1.0f);
     }
 
     /// What the kernels are told of these rows, of which the first sees so many positions.

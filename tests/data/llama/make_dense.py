@@ -32,12 +32,16 @@ def named(values):
 
 
 YARN = rope(rope_type="yarn", factor=4.0, original_max_position_embeddings=32)
+WARM = rope(rope_type="yarn", factor=4.0, original_max_position_embeddings=32, mscale=1.0, mscale_all_dim=1.0, llama_4_scaling_beta=0.1)
 LONG = {"rope_type": "longrope", "long_factor": named(range(4)), "short_factor": named((0, 1, 1, 2))}
 TIED = {"tie_word_embeddings": True}  # as all that llama.cpp's format knows of a Gemma
 GRANITE = {"embedding_multiplier": 3.0, "residual_multiplier": 0.4, "attention_multiplier": 0.2, "logits_scaling": 2.5}
 CASES = {  # model type, what the configuration says beside that, a context to ask for
     "mistral_even": ("mistral", {**EVEN, "sliding_window": None, "tie_word_embeddings": True, **rope(rope_type="default")}),
     "mistral_odd": ("mistral", {**ODD, "sliding_window": 16}),
+    "ministral3_even": ("ministral3", {**EVEN, "head_dim": 12, "tie_word_embeddings": True, **WARM}),
+    "ministral3_odd": ("ministral3", {**ODD, **rope(rope_type="yarn", factor=4.0, original_max_position_embeddings=16,
+                                                    llama_4_scaling_beta=0.3)}),
     "qwen2_even": ("qwen2", {**EVEN, "tie_word_embeddings": True, "use_sliding_window": True, "sliding_window": 9, "max_window_layers": 1}),
     "qwen2_odd": ("qwen2", {**ODD, **rope(rope_type="dynamic", factor=2.0)}),
     "qwen3_even": ("qwen3", {**EVEN, "head_dim": 12, "tie_word_embeddings": True}),
@@ -62,7 +66,7 @@ CASES = {  # model type, what the configuration says beside that, a context to a
                                                         "sliding_attention": {"rope_type": "default", "rope_theta": 100.0}}}),
     "gemma3_odd": ("gemma3_text", {**ODD, **TIED, "num_attention_heads": 5, "sliding_window": 16, "query_pre_attn_scalar": 14}),
 }  # fmt: skip
-PERMUTED = ("mistral", "smollm3", "granite")  # llama.cpp's writer puts the components of rotary pairs next to each other
+PERMUTED = ("mistral", "ministral3", "smollm3", "granite")  # llama.cpp's writer puts the components of rotary pairs next to each other
 
 
 def number(name, count):
@@ -161,6 +165,11 @@ def gguf_keys(family, config):
         keys.update({"rope.scaling.type": kind, "rope.scaling.factor": float(parameters["factor"])})
     if kind == "yarn":
         keys["rope.scaling.original_context_length"] = parameters["original_max_position_embeddings"]
+    if family == "mistral3":
+        keys["attention.temperature_scale"] = parameters["llama_4_scaling_beta"]
+        keys["attention.temperature_length"] = parameters["original_max_position_embeddings"]
+        if "mscale_all_dim" in parameters:
+            keys["rope.scaling.yarn_log_multiplier"] = parameters["mscale_all_dim"]
     if kind == "longrope":
         original = parameters.get("original_max_position_embeddings") or config.original_max_position_embeddings
         keys["rope.scaling.original_context_length"] = original
@@ -211,7 +220,7 @@ def has_gguf(model_type, config):
 
 
 def family_of(model_type):
-    return {"mistral": "llama", "gemma3_text": "gemma3"}.get(model_type, model_type)
+    return {"mistral": "llama", "ministral3": "mistral3", "gemma3_text": "gemma3"}.get(model_type, model_type)
 
 
 def main():
