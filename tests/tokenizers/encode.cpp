@@ -1,6 +1,6 @@
 // Tokenizes: `encode FILE`, of a GGUF file or of a folder with tokenizer.json. Lines of JSON on standard input, {text,
-// add_special} or {template, messages, tools, documents, variables, add_generation_prompt}; lines {ids, text} or {error}
-// on standard output. `text` is what the ids stand for. The clock stands at 26 July 2024, 13:05.
+// add_special} or {template, messages, tools, documents, variables, add_generation_prompt}; on standard output lines
+// {ids, text}, of the text that the ids stand for, or {error}. The clock stands at 26 July 2024, 13:05.
 
 #include <augur/io/files/gguf.hpp>
 #include <augur/io/text/chat_template.hpp>

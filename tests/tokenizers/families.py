@@ -156,7 +156,7 @@ class Family:
 
     def __init__(self, gguf=None, tokenizer=None, others=None, legacy=None):
         self.gguf, self.json, self.others, self.legacy = gguf, tokenizer, others or {}, legacy
-        self.is_control = {each["id"]: each["special"] for each in tokenizer["added_tokens"]}
+        self.is_control = {each["id"]: each["special"] or each["content"] == "</s>" for each in tokenizer["added_tokens"]}
 
     def specials(self):
         return [each["content"] for each in self.json["added_tokens"]]
@@ -333,6 +333,9 @@ def phi3(package):
     bare = ("<unk>", "<s>", "<|endoftext|>")
     added_tokens = [added(i, text, kinds[i] != USER_DEFINED, rstrip=text not in bare) for i, text in enumerate(texts) if kinds[i] in (CONTROL, USER_DEFINED)]
     family = spm_family(texts, scores, kinds, None, added_tokens)
+    for text, kind in zip(texts, kinds):
+        if kind == UNKNOWN:  # what fills the GGUF file up
+            del family.json["model"]["vocab"][text]
     family.gguf = {key: value for key, value in keys.items() if key.startswith(("general.arch", "tokenizer.ggml"))}
     return family
 

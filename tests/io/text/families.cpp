@@ -1,4 +1,4 @@
-// Small vocabularies of each family's kind: the ids of Hugging Face's tokenizers 0.23.3 (tests/tokenizers/make_small.py).
+// Small vocabularies of each family's kind: ids of Hugging Face's tokenizers 0.23.3 (tests/tokenizers/make_small.py).
 #include <augur/io/text/split_rules.hpp>
 #include <augur/io/text/tokenizer.hpp>
 #include <augur/io/text/tokenizer_json.hpp>
