@@ -44,8 +44,8 @@ inline constexpr std::string_view json_rotary_keys[] = {
     "original_max_position_embeddings",
 };
 
-/// The context before scaling, at least 2: beside the scaling, or beside all else; `fallback` where it is nowhere (0: an
-/// error).
+/// The context before scaling, at least 2: beside the scaling, or beside all else; `fallback` where it is nowhere (0:
+/// an error).
 inline std::size_t original_context(const io::json_reader<>& in, const io::json_reader<>& scaling,
                                     std::size_t fallback) {
     const char* const key = "original_max_position_embeddings";
