@@ -27,9 +27,11 @@
 #include <vector>
 
 #include "commands.hpp"
+#include "known_words.hpp"
 #include "message.hpp"
 #include "models.hpp"
 #include "output_file.hpp"
+#include "target.hpp"
 #include "terminal.hpp"
 
 namespace augur::program {
@@ -39,6 +41,7 @@ using json = nlohmann::ordered_json;
 
 struct answer_options {
     model_options model;
+    engine_options engine;
     std::string prompts, output, states;
     bool chat = false, ignore_eos = false;
     std::size_t together = 32, max_tokens = 128;
@@ -75,18 +78,30 @@ class answering {
  public:
     explicit answering(const answer_options& chosen)
         : chosen_(chosen),
-          words_(load_tokenizer(chosen.model.path)),
-          model_(load_model(chosen.model.path, chosen.model)),
-          questions_(read_questions()) {}
+          runs_on_(choose_engine(chosen.engine, chosen.model)),
+          words_(runs_on_.is_llama_cpp, chosen.model.path) {
+        if (!runs_on_.is_llama_cpp) {
+            bundled_.emplace(load_model(chosen.model.path, chosen.model));
+            questions_ = read_questions();
+        } else if (!chosen.states.empty()) {
+            detail::fail("--states is ", chosen.states, ", which needs hidden states, but llama.cpp shows none");
+        } else {
+            questions_ = read_questions();
+            scores_.emplace(load_scores(runs_on_, chosen.model, chosen.engine, needs()));
+            for (const question& each : questions_) check(each, scores_->model);
+        }
+    }
 
     void run() {
         const interruption stop;
         if (!chosen_.output.empty()) answers_.emplace(chosen_.output);
-        if (chosen_.states.empty()) {
-            answer_all(plain(model_));
+        if (scores_) {
+            answer_all(plain(scores_->model));
+        } else if (chosen_.states.empty()) {
+            answer_all(plain(*bundled_));
         } else {
             states_.emplace(chosen_.states);
-            answer_all(speculate(state_keeper{}, model_, policy::fixed_length{0}, accept::coupled{}));
+            answer_all(speculate(state_keeper{}, *bundled_, policy::fixed_length{0}, accept::coupled{}));
             states_->commit();
         }
         if (answers_) answers_->commit();
@@ -102,6 +117,19 @@ class answering {
         return all;
     }
 
+    /// Of llama.cpp's context: room for the texts that are longest and as many as run together.
+    scoring_needs needs() const {
+        if (chosen_.together > 256) {
+            detail::fail("--together is ", chosen_.together, "; llama.cpp runs at most 256 texts together");
+        }
+        scoring_needs all{.sequences = std::min(chosen_.together, questions_.size())};
+        for (const question& each : questions_) {
+            const std::size_t most = std::min(each.max_tokens, most::tokens);
+            all.room = std::max(all.room, each.ids.size() + most);
+        }
+        return all;
+    }
+
     static void check_keys(const io::json_reader<json>& entry) {
         constexpr std::array<std::string_view, 6> known = {"prompt", "prompt_ids", "temperature",
                                                            "seed",   "max_tokens", "task"};
@@ -114,10 +142,10 @@ class answering {
     }
 
     /// Throws for what no answer can begin with, before any other is made.
-    void check(const question& asked) const {
-        const std::size_t vocabulary = model_.vocabulary_size();
+    static void check(const question& asked, const auto& model) {
+        const std::size_t vocabulary = model.vocabulary_size();
         try {
-            static_cast<void>(checked_prompt(asked.ids, vocabulary, model_.context_length()));
+            static_cast<void>(checked_prompt(asked.ids, vocabulary, model.context_length()));
             static_cast<void>(transform::pipeline(transform::settings{.temperature = {asked.temperature}}, vocabulary));
         } catch (const error& problem) {
             detail::fail(asked.origin, ": ", problem.what());
@@ -130,11 +158,11 @@ class answering {
         if ((entry.find("prompt") != nullptr) == ids.has_value()) {
             detail::fail(entry.origin(), ": one of prompt and prompt_ids is needed, not ", ids ? "both" : "none");
         }
-        if (!ids) ids = encode_entry(entry, words_, chosen_.model.path, chosen_.chat);
+        if (!ids) ids = words_.encode(entry, chosen_.chat);
         question asked{*std::move(ids), entry.value_or<float>("temperature", chosen_.temperature),
                        entry.value_or<std::uint64_t>("seed", chosen_.seed + number),
                        entry.value_or<std::size_t>("max_tokens", chosen_.max_tokens), entry.origin()};
-        check(asked);
+        if (bundled_) check(asked, *bundled_);
         return asked;
     }
 
@@ -170,8 +198,7 @@ class answering {
     std::unique_ptr<decode::session<Scheme>> begin(const Scheme& scheme, std::size_t at) const {
         const question& asked = questions_[at];
         commit::stop_conditions stops{.max_tokens = asked.max_tokens};
-        if (!chosen_.ignore_eos)
-            stops.stop_tokens = end_tokens_of(words_, model_.vocabulary_size(), chosen_.model.path);
+        if (!chosen_.ignore_eos) stops.stop_tokens = words_.end_tokens(vocabulary_size());
         try {
             return std::make_unique<decode::session<Scheme>>(scheme, asked.ids,
                                                              transform::settings{.temperature = {asked.temperature}},
@@ -188,7 +215,7 @@ class answering {
         const auto ids = session.committed.generated();
         written_ += ids.size();
         json line{{"prompt_ids", questions_[at].ids}, {"ids", std::vector<token>(ids.begin(), ids.end())}};
-        if (words_) line["text"] = text_of(ids, session.finished);
+        if (words_.any()) line["text"] = text_of(ids, session.finished);
         line["finish_reason"] = name_of(session.finished);
         finished one{json_line(line), {}};
         if constexpr (requires { session.drafter_state.rows; }) one.rows = std::move(session.drafter_state.rows);
@@ -215,8 +242,12 @@ class answering {
     std::string text_of(std::span<const token> ids, finish_reason why) const {
         if (why == finish_reason::stop_token) ids = ids.first(ids.size() - 1);
         std::string text;
-        for (const token id : ids) text += program::bytes_of(*words_, id);
+        for (const token id : ids) text += words_.bytes_of(id);
         return io::repair_utf8(text);
+    }
+
+    std::size_t vocabulary_size() const {
+        return scores_ ? scores_->model.vocabulary_size() : bundled_->vocabulary_size();
     }
 
     struct finished {
@@ -225,8 +256,10 @@ class answering {
     };
 
     const answer_options& chosen_;
-    std::optional<io::tokenizer> words_;
-    llama::host_model model_;
+    engine_choice runs_on_;
+    known_words words_;
+    std::optional<llama::host_model> bundled_;
+    std::optional<scoring_model> scores_;  ///< on llama.cpp
     std::vector<question> questions_;
     std::optional<output_file> answers_, states_;
     std::map<std::size_t, finished> waiting_;  ///< that an earlier prompt's have to precede
@@ -251,7 +284,7 @@ void add_answer(CLI::App& program) {
     auto* command = program.add_subcommand("answer", "Answer many prompts in batches, by plain decoding");
     const auto chosen = std::make_shared<answer_options>();
     add_model_options(*command, chosen->model);
-    add_bundled_engine(*command);
+    add_engine_options(*command, chosen->engine);
     command
         ->add_option("--prompts", chosen->prompts,
                      "JSON lines with \"prompt\" or \"prompt_ids\", and optionally \"temperature\", \"seed\" and "
@@ -272,7 +305,10 @@ void add_answer(CLI::App& program) {
         ->add_option("--states", chosen->states,
                      "Write the hidden state of every token but the last of each text: rows of bfloat16, little-endian")
         ->type_name("FILE");
-    command->callback([chosen] { answer_prompts(*chosen); });
+    command->callback([command, chosen] {
+        note_cache(*command, chosen->engine, chosen->model);
+        answer_prompts(*chosen);
+    });
 }
 
 }  // namespace augur::program

@@ -12,14 +12,14 @@
 #include <utility>
 
 #include "commands.hpp"
-#include "engine.hpp"
-#include "llama_shape.hpp"
+#include "known_words.hpp"
 #include "loaded_scheme.hpp"
 #include "message.hpp"
 #include "models.hpp"
 #include "output_file.hpp"
 #include "report.hpp"
 #include "splits.hpp"
+#include "target.hpp"
 #include "terminal.hpp"
 #include "tree_choice.hpp"
 
@@ -30,6 +30,7 @@ using json = nlohmann::ordered_json;
 
 struct bench_schemes_options {
     model_options model;
+    engine_options engine;
     std::vector<std::string> schemes, drafts, heads;
     std::string prompts;
     transform::settings sampling{.temperature = {0}};
@@ -144,7 +145,12 @@ struct figures {
 class bench_of_schemes {
  public:
     explicit bench_of_schemes(const bench_schemes_options& chosen)
-        : chosen_(chosen), words_(load_tokenizer(chosen.model.path)) {
+        : chosen_(chosen),
+          runs_on_(choose_engine(chosen.engine, chosen.model)),
+          words_(runs_on_.is_llama_cpp, chosen.model.path) {
+        if (chosen.splits && runs_on_.is_llama_cpp) {
+            detail::fail("--splits needs the model's first layers alone, which llama.cpp does not show");
+        }
         names_ = {"plain"};
         schemes_.emplace_back(scheme_options{.scheme = "plain"}, chosen.sampling, chosen.drafts, chosen.heads);
         for (const std::string& text : chosen.schemes) {
@@ -175,8 +181,9 @@ class bench_of_schemes {
 
     json as_json() const {
         json out = {{"model", chosen_.model.path},
-                    {"weights", name_of(target_->format())},
-                    {"shape", shape_of(target_->configuration()).text()},
+                    {"engine", runs_on_.name()},
+                    {"weights", target_->bundled() ? name_of(target_->bundled()->format()) : "keep"},
+                    {"shape", target_->shape()},
                     {"threads", target_->threads()},
                     {"temperature", as_written(chosen_.sampling.temperature.value)},
                     {"max_tokens", chosen_.max_tokens},
@@ -229,16 +236,14 @@ class bench_of_schemes {
  private:
     void read() {
         std::map<std::string, std::size_t> of_task;
-        for (prompt_entry& each :
-             read_prompts(chosen_.prompts, words_, chosen_.model.path, chosen_.chat, "bench schemes")) {
+        for (prompt_entry& each : words_.read_prompts(chosen_.prompts, chosen_.chat, "bench schemes")) {
             if (chosen_.limit == 0 || of_task[each.task]++ < chosen_.limit) prompts_.push_back(std::move(each));
         }
     }
 
     void load() {
         const passing_note note("loading " + chosen_.model.path);
-        target_.emplace(load_model(chosen_.model.path, chosen_.model));
-        engine_.emplace(engine_of(*target_, "cpu", chosen_.model.weights));
+        target_.emplace(runs_on_, chosen_.model, chosen_.engine, "cpu", schemes_.front());
         for (const prompt_entry& each : prompts_) {
             try {
                 checked_prompt(each.ids, target_->vocabulary_size(), target_->context_length());
@@ -248,14 +253,17 @@ class bench_of_schemes {
         }
         std::size_t rows = 1;
         for (loaded_scheme& each : schemes_) {
-            each.load(*target_, chosen_.model);
+            if (&each != &schemes_.front()) target_->add(each);
             rows = std::max({rows, each.rows_to_measure(), each.scheme().length.value_or(0) + 1});
         }
         constexpr tune::patience until{.repetitions = 4, .seconds = 4};
-        curve_ = curve_of(*target_, *engine_, "cpu", std::max<std::size_t>(rows, 17), until);
-        behind_ = tune::verify_curve(*target_, curve_.size(), until, typical_length());
+        const auto curve = [&](std::size_t most, std::size_t behind) {
+            return target_->visit([&](const auto& model) { return tune::verify_curve(model, most, until, behind); });
+        };
+        curve_ = curve(std::max<std::size_t>(rows, 17), std::min<std::size_t>(256, target_->context_length() / 2));
+        behind_ = curve(curve_.size(), typical_length());
         for (loaded_scheme& each : schemes_) {
-            each.prepare(*target_, *engine_, "cpu", curve_);
+            target_->prepare(each, curve_);
             alone_.push_back(first_seconds(each.drafters()));
         }
         if (chosen_.splits) measure_exits();
@@ -274,7 +282,7 @@ class bench_of_schemes {
     void measure_exits() {
         for (std::size_t at = 1; at < schemes_.size(); ++at) {
             const scheme_options& of = schemes_[at].scheme();
-            exits_.push_back(measure_exit(names_[at], *engine_, schemes_[at].drafters(), *of.length));
+            exits_.push_back(measure_exit(names_[at], *target_->computes(), schemes_[at].drafters(), *of.length));
             for (std::size_t other = 1; other < at; ++other) {
                 if (exits_[other - 1].costs.layer != exits_.back().costs.layer) continue;
                 detail::fail("--splits: ", io::quote(names_[other]), " and ", io::quote(names_[at]),
@@ -295,7 +303,9 @@ class bench_of_schemes {
 
     /// What the layers take whose states are drafted from, where the target's own are.
     double first_seconds(const draft_checkpoints& drafters) const {
-        const auto by = [this](const auto& head) { return tune::measured_split(*engine_, head, 1).first_seconds; };
+        const auto by = [this](const auto& head) {
+            return tune::measured_split(*target_->computes(), head, 1).first_seconds;
+        };
         if (drafters.exit) return by(*drafters.exit);
         if (drafters.learned) return by(drafters.learned->head());
         if (drafters.learned_attention) return by(layers_alone{drafters.learned_attention->head()});
@@ -307,10 +317,10 @@ class bench_of_schemes {
         interruption::check();
         decode::options options{.seed = seed, .sampling = chosen_.sampling};
         options.stop.max_tokens = most;
-        options.stop.stop_tokens = end_tokens_of(words_, target_->vocabulary_size(), chosen_.model.path);
+        options.stop.stop_tokens = words_.end_tokens(target_->vocabulary_size());
         run_request request{prompt, options, {}, {}};
         if (into) request.on_round = [into](const round_summary& round) { into->count_pass(round.drafted.size()); };
-        return scheme.run(*engine_, std::move(request));
+        return target_->run(scheme, std::move(request));
     }
 
     void take_turn(const prompt_entry& prompt, std::size_t turn, std::vector<figures>& into) {
@@ -330,16 +340,18 @@ class bench_of_schemes {
         const float temperature = chosen_.sampling.temperature.value;
         std::vector<token> all(prompt.begin(), prompt.end());
         all.insert(all.end(), text.begin(), text.end());
-        auto sequence = target_->make_sequence();
-        const auto rows = target_->extend(sequence, std::span(all).first(all.size() - 1), text.size());
-        double sum = 0;
-        std::vector<float> row;
-        for (std::size_t i = 0; i < text.size(); ++i) {
-            row.assign(rows[i].begin(), rows[i].end());
-            for (float& logit : row) logit /= temperature > 0 ? temperature : 1;
-            sum -= measure::log_probability(row, text[i]);
-        }
-        return sum;
+        return target_->visit([&](const auto& model) {
+            auto sequence = model.make_sequence();
+            const auto rows = model.extend(sequence, std::span(all).first(all.size() - 1), text.size());
+            double sum = 0;
+            std::vector<float> row;
+            for (std::size_t i = 0; i < text.size(); ++i) {
+                row.assign(rows[i].begin(), rows[i].end());
+                for (float& logit : row) logit /= temperature > 0 ? temperature : 1;
+                sum -= measure::log_probability(row, text[i]);
+            }
+            return sum;
+        });
     }
 
     json one(std::size_t at, const figures& of) const {
@@ -402,12 +414,12 @@ class bench_of_schemes {
     }
 
     const bench_schemes_options& chosen_;
-    std::optional<io::tokenizer> words_;
+    engine_choice runs_on_;
+    known_words words_;
     std::vector<std::string> names_;
     std::vector<loaded_scheme> schemes_;
     std::vector<prompt_entry> prompts_;
-    std::optional<llama::host_model> target_;
-    std::optional<engine> engine_;
+    std::optional<target_model> target_;
     std::vector<double> curve_, behind_;         ///< by rows: of an empty sequence, and behind typical_length()
     std::vector<double> alone_;                  ///< by schemes
     std::vector<measured_exit> exits_;           ///< with --splits: of the schemes after plain decoding
@@ -432,7 +444,7 @@ void add_bench_schemes(CLI::App& bench) {
         bench.add_subcommand("schemes", "Benchmark schemes against plain decoding, in turns on the same prompts");
     const auto chosen = std::make_shared<bench_schemes_options>();
     add_model_options(*command, chosen->model);
-    add_bundled_engine(*command);
+    add_engine_options(*command, chosen->engine);
     command
         ->add_option(
             "--scheme", chosen->schemes,
@@ -462,7 +474,10 @@ void add_bench_schemes(CLI::App& bench) {
                       "Keep what adaptive policies learned from text to text, as a server does");
     command->add_flag("--splits", chosen->splits, "Find the fastest exit layer and draft length of self-speculation");
     command->add_flag("--json", chosen->json, "Print one JSON object");
-    command->callback([chosen] { compare(*chosen); });
+    command->callback([command, chosen] {
+        note_cache(*command, chosen->engine, chosen->model);
+        compare(*chosen);
+    });
 }
 
 }  // namespace augur::program

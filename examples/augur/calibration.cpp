@@ -146,12 +146,12 @@ scheme_options with_settings(scheme_options chosen, const json& settings, const 
     return chosen;
 }
 
-json identity_of(const llama::host_model& target, const checkpoint_files& drafters, const model_options& options,
-                 const transform::settings& sampling) {
-    json identity = {{"target", target.fingerprint()}};
+json identity_of(const std::string& target, std::size_t threads, const checkpoint_files& drafters,
+                 const model_options& options, const transform::settings& sampling) {
+    json identity = {{"target", target}};
     for (const auto& [kind, path] : drafters) identity[kind] = io::fingerprint(std::filesystem::path(path));
     identity["processor"] = processor();
-    identity["threads"] = target.threads();
+    identity["threads"] = threads;
     identity["weights"] = options.weights;
     if (options.cache != model_options().cache) identity["cache"] = options.cache;
     identity["temperature"] = sampling.temperature.value;
@@ -225,7 +225,7 @@ std::vector<std::string> compare_identity(const calibration& read, const json& h
                      ", but this one is ", shown(here, model));
     }
     std::vector<std::string> different;
-    for (const char* key : {"processor", "threads", "weights", "cache", "temperature"}) {
+    for (const char* key : {"engine", "gpu_layers", "rpc", "processor", "threads", "weights", "cache", "temperature"}) {
         if (!differs(key)) continue;
         different.push_back(std::string(key) + " was " + shown(read.identity, key) + " and is " + shown(here, key));
     }

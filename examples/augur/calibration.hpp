@@ -24,8 +24,9 @@ scheme_options with_settings(scheme_options chosen, const nlohmann::ordered_json
 /// Schemes that can be tuned.
 const std::vector<std::string>& tunable_schemes();
 
-/// What figures hold for: the target and its drafters (fingerprints), and where and how they were measured.
-nlohmann::ordered_json identity_of(const llama::host_model& target, const checkpoint_files& drafters,
+/// What figures hold for: the target and its drafters (fingerprints), and where and how they were measured, on the
+/// bundled engine.
+nlohmann::ordered_json identity_of(const std::string& target, std::size_t threads, const checkpoint_files& drafters,
                                    const model_options& options, const transform::settings& sampling);
 
 /// The best of a scheme's settings on prompts of one task, and the whole front.

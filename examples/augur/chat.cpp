@@ -25,7 +25,7 @@ bool is_command(const std::string& text) {
 
 }  // namespace
 
-dialogue::dialogue(const io::tokenizer& words, conversation talk, std::optional<std::string> first, std::size_t context)
+dialogue::dialogue(const known_words& words, conversation talk, std::optional<std::string> first, std::size_t context)
     : words_(&words),
       talk_(std::move(talk)),
       first_(std::move(first)),

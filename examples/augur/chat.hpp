@@ -19,7 +19,7 @@ namespace augur::program {
 class dialogue {
  public:
     /// `first`: what the user says before anything is read. `context`: tokens that a conversation may have.
-    dialogue(const io::tokenizer& words, conversation talk, std::optional<std::string> first, std::size_t context);
+    dialogue(const known_words& words, conversation talk, std::optional<std::string> first, std::size_t context);
 
     /// The tokens that a new conversation begins with, or one whose tokens have changed; none where it is over before
     /// that.
@@ -40,7 +40,7 @@ class dialogue {
     void refuse(const std::string& message) const;
     void finish_answer(const run_result& result);
 
-    const io::tokenizer* words_;
+    const known_words* words_;
     conversation talk_;
     std::optional<std::string> first_;
     std::size_t context_;

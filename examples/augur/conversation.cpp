@@ -1,5 +1,6 @@
 #include "conversation.hpp"
 
+#include <algorithm>
 #include <augur/io/files/gguf.hpp>
 #include <augur/io/files/safetensors.hpp>
 #include <augur/io/text/chat_tokens.hpp>
@@ -10,8 +11,14 @@
 
 namespace augur::program {
 
-conversation::conversation(const io::tokenizer& words, std::optional<std::string> system)
-    : words_(&words), layout_(words.words()) {
+conversation::conversation(const known_words& words, std::optional<std::string> system)
+    : all_(&words), words_(words.ours()) {
+    words.require("'augur chat'");
+    if (words_ != nullptr) {
+        layout_.emplace(words_->words());
+    } else if (!words.theirs()->has_chat_template()) {
+        detail::fail("the model has no chat template");
+    }
     if (system) begun_.messages.push_back({"system", std::move(*system)});
     now_ = before_ = begun_;
 }
@@ -20,9 +27,11 @@ conversation::turn conversation::say(const std::string& text, std::span<const to
     before_ = now_;
     try {
         const auto said = stopped ? answer.first(answer.size() - 1) : answer;
-        if (!now_.rendered.empty()) now_.messages.push_back({"assistant", text_of(said)});
+        const bool is_first = now_.rendered.empty() && now_.tokens.empty();
+        if (!is_first) now_.messages.push_back({"assistant", text_of(said)});
         now_.messages.push_back({"user", text});
-        const std::string earlier = std::exchange(now_.rendered, layout_.render(now_.messages));
+        if (words_ == nullptr) return turn_by_llama_cpp(answer);
+        const std::string earlier = std::exchange(now_.rendered, layout_->render(now_.messages));
         turn answered = tokens_of(earlier, answer, stopped);
         if (!answered.tokens.empty()) now_.last = answered.tokens.back();
         return answered;
@@ -32,7 +41,23 @@ conversation::turn conversation::say(const std::string& text, std::span<const to
     }
 }
 
+/// Encoded as a whole: where that begins with what is there, the rest follows.
+conversation::turn conversation::turn_by_llama_cpp(std::span<const token> answer) {
+    std::vector<token> there = std::exchange(now_.tokens, all_->theirs()->encode_chat(now_.messages));
+    const bool is_first = there.empty();
+    there.insert(there.end(), answer.begin(), answer.end());
+    const std::vector<token>& all = now_.tokens;
+    const bool follows = !is_first && there.size() < all.size() && std::equal(there.begin(), there.end(), all.begin());
+    if (!follows) return {all, true};
+    return {{all.begin() + static_cast<std::ptrdiff_t>(there.size()), all.end()}, false};
+}
+
 std::string conversation::text_of(std::span<const token> answer) const {
+    if (words_ == nullptr) {
+        std::string text;
+        for (const token id : answer) text += all_->bytes_of(id, true);
+        return text;
+    }
     const bool is_start = now_.last != no_token && words_->begins_after(now_.last);
     return words_->decode(answer, {.show_control = true, .continues = !is_start});
 }
@@ -44,7 +69,7 @@ conversation::turn conversation::tokens_of(const std::string& earlier, std::span
     if (!earlier.empty()) there += now_.messages[now_.messages.size() - 2].content;
     if (stopped) there += words_->bytes_of(end, true);
     if (earlier.empty() || !now_.rendered.starts_with(there)) {
-        return {io::encode_chat(*words_, layout_, now_.rendered), true};
+        return {io::encode_chat(*words_, *layout_, now_.rendered), true};
     }
     const io::encode_options as_continuation{
         .add_special = false, .parse_special = true, .continues = !stopped || !words_->parts_texts(end)};

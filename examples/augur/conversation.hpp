@@ -9,12 +9,14 @@
 #include <string>
 #include <vector>
 
+#include "known_words.hpp"
+
 namespace augur::program {
 
 class conversation {
  public:
-    /// Throws where the model has no chat template, or one that cannot be read. The tokenizer must outlive it.
-    conversation(const io::tokenizer& words, std::optional<std::string> system);
+    /// Throws where the model has no chat template, or one that cannot be read. The words must outlive it.
+    conversation(const known_words& words, std::optional<std::string> system);
 
     struct turn {
         std::vector<token> tokens;
@@ -23,8 +25,9 @@ class conversation {
 
     /// The user says something: the tokens from the end of the answer before to where the next one begins. `answer`:
     /// the tokens of the answer before, which are there already; `stopped`: its last is the model's end token. Where
-    /// the template now writes something else in front (it trims answers, or leaves their reasoning out), the tokens
-    /// are the whole conversation's, encoded anew. Errors: what the template refuses; then nothing was said.
+    /// the template now writes something else in front (it trims answers, or leaves their reasoning out), or llama.cpp
+    /// encodes it and makes other tokens of the answer, the tokens are the whole conversation's, encoded anew. Errors:
+    /// what the template refuses; then nothing was said.
     turn say(const std::string& text, std::span<const token> answer, bool stopped);
     /// Nothing was said, after all; once after each say().
     void take_back() { now_ = before_; }
@@ -34,15 +37,18 @@ class conversation {
  private:
     struct state {
         std::vector<io::chat_message> messages;
-        std::string rendered;   ///< up to where the answer begins; empty before the first message
-        token last = no_token;  ///< the last token of that
+        std::string rendered;         ///< up to where the answer begins; empty before the first message
+        token last = no_token;        ///< the last token of that
+        std::vector<token> tokens{};  ///< where llama.cpp encodes: all of that
     };
 
     turn tokens_of(const std::string& earlier, std::span<const token> answer, bool stopped) const;
+    turn turn_by_llama_cpp(std::span<const token> answer);
     std::string text_of(std::span<const token> answer) const;
 
-    const io::tokenizer* words_;
-    io::chat_template layout_;
+    const known_words* all_;
+    const io::tokenizer* words_;  ///< nullptr where llama.cpp encodes
+    std::optional<io::chat_template> layout_{};
     state begun_, before_, now_;
 };
 

@@ -3,7 +3,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <augur/detail/largest.hpp>
+#include <augur/model/any_model.hpp>
 #include <augur/types/prefix.hpp>
 #include <cstdio>
 #include <memory>
@@ -12,10 +14,12 @@
 
 #include "commands.hpp"
 #include "draft_checkpoints.hpp"
+#include "known_words.hpp"
 #include "message.hpp"
 #include "models.hpp"
 #include "output_file.hpp"
 #include "smaller_model.hpp"
+#include "target.hpp"
 #include "terminal.hpp"
 #include "text_report.hpp"
 
@@ -27,6 +31,7 @@ constexpr std::size_t rows_at_once = 32;
 
 struct entropy_options {
     model_options model;
+    engine_options engine;
     prompt_options prompt;
     std::optional<std::string> draft, qualifier, chart;
     std::size_t more = 0;
@@ -42,42 +47,64 @@ struct entropy_options {
 /// A model and how far it has read.
 struct model_reader {
     std::string name, file;
-    const llama::host_model* model;
-    llama::sequence sequence;
+    model::any_model model;
+    model::any_model::sequence_type sequence;
+
+    model_reader(std::string named, std::string path, model::any_model of)
+        : name(std::move(named)), file(std::move(path)), model(std::move(of)), sequence(model.make_sequence()) {}
 };
 
 /// The models of one call, cheapest first.
 class readers {
  public:
-    readers(const entropy_options& chosen) : target_(load_model(chosen.model.path, chosen.model)) {
-        llama::load_options options = load_options_of(chosen.model);
-        options.context_length = 0;
-        const auto load = [&](const char* flag, const std::optional<std::string>& named) {
-            if (named) smaller_.push_back(load_smaller(flag, *named, target_, chosen.model.path, options));
-            if (named) add(flag + 2, smaller_.back().path, smaller_.back().model);
-        };
-        smaller_.reserve(2);
-        load("--draft", chosen.draft);
-        load("--qualifier", chosen.qualifier);
-        add("target", chosen.model.path, target_);
+    readers(const entropy_options& chosen, const engine_choice& runs_on, std::size_t room) {
+        runs_on.is_llama_cpp ? load_scores_of(chosen, runs_on, room) : load_bundled(chosen);
     }
 
     std::vector<model_reader>& all() { return all_; }
-    const llama::host_model& target() const { return target_; }
+    const model::any_model& target() const { return all_.back().model; }
     /// The shortest of all, and whose it is.
     const model_reader& shortest() const {
-        const auto context = [](const model_reader& of) { return of.model->context_length(); };
-        return *std::min_element(all_.begin(), all_.end(),
-                                 [&](const model_reader& a, const model_reader& b) { return context(a) < context(b); });
+        return *std::min_element(all_.begin(), all_.end(), [](const model_reader& a, const model_reader& b) {
+            return a.model.context_length() < b.model.context_length();
+        });
     }
 
  private:
-    void add(std::string name, const std::string& file, const llama::host_model& model) {
-        all_.push_back({std::move(name), file, &model, model.make_sequence()});
+    void load_bundled(const entropy_options& chosen) {
+        auto target = load_model(chosen.model.path, chosen.model);
+        llama::load_options options = load_options_of(chosen.model);
+        options.context_length = 0;
+        for (const auto& [flag, named] : smaller(chosen)) {
+            if (!named) continue;
+            smaller_model loaded = load_smaller(flag, *named, target, chosen.model.path, options);
+            all_.emplace_back(flag + 2, loaded.path, model::any_model(std::move(loaded.model)));
+        }
+        all_.emplace_back("target", chosen.model.path, model::any_model(std::move(target)));
     }
 
-    llama::host_model target_;
-    std::vector<smaller_model> smaller_;
+    /// `room`: tokens that each reads.
+    void load_scores_of(const entropy_options& chosen, const engine_choice& runs_on, std::size_t room) {
+        const scoring_needs needs{.room = room};
+        scoring_model target = load_scores(runs_on, chosen.model, chosen.engine, needs);
+        const std::size_t tokens = target.model.vocabulary_size();
+        for (const auto& [flag, named] : smaller(chosen)) {
+            if (!named) continue;
+            scoring_model loaded = load_scoring_draft(*named, needs, chosen.model, chosen.engine, target);
+            if (loaded.model.vocabulary_size() != tokens) {
+                detail::fail(flag, " ", *named, " has ", loaded.model.vocabulary_size(), " tokens, but the model has ",
+                             tokens);
+            }
+            all_.emplace_back(flag + 2, *named, std::move(loaded.model));
+        }
+        all_.emplace_back("target", chosen.model.path, std::move(target.model));
+    }
+
+    static std::array<std::pair<const char*, const std::optional<std::string>&>, 2> smaller(
+        const entropy_options& chosen) {
+        return {{{"--draft", chosen.draft}, {"--qualifier", chosen.qualifier}}};
+    }
+
     std::vector<model_reader> all_;
 };
 
@@ -91,15 +118,15 @@ class text_reading {
         const std::size_t given = all.size();
         for (std::size_t at = 0; at < all.size();) {
             const std::size_t count = std::min(rows_at_once, all.size() - at);
-            std::vector<scores> rows;
+            std::vector<scattered_scores> rows;
             for (model_reader& each : by_.all()) {
-                rows.push_back(each.model->extend(each.sequence, std::span<const token>(all).subspan(at, count)));
+                rows.push_back(each.model.extend(each.sequence, std::span<const token>(all).subspan(at, count)));
             }
             if (at + count == all.size() && all.size() - given < more) go_on(all, rows.back()[count - 1], ends);
             for (std::size_t i = 0; i < count; ++i) {
                 const std::size_t position = at + i + 1;
                 std::vector<logit_row> here;
-                for (const scores& each : rows) here.push_back(each[i]);
+                for (const scattered_scores& each : rows) here.push_back(each[i]);
                 see(observer_.look(here, position, position < all.size() ? all[position] : no_token));
             }
             at += count;
@@ -120,7 +147,7 @@ class text_reading {
 
 void check_room(const entropy_options& chosen, const readers& by, std::span<const token> ids) {
     const model_reader& shortest = by.shortest();
-    const std::size_t context = shortest.model->context_length();
+    const std::size_t context = shortest.model.context_length();
     if (ids.size() <= context && chosen.more <= context - ids.size()) {
         static_cast<void>(checked_prompt(ids, by.target().vocabulary_size(), ids.size() + 1));
         return;
@@ -129,7 +156,7 @@ void check_room(const entropy_options& chosen, const readers& by, std::span<cons
                  shortest.name, " ", shortest.file, " is ", context);
 }
 
-text_report report_for(const entropy_options& chosen, readers& by, const std::optional<io::tokenizer>& words,
+text_report report_for(const entropy_options& chosen, readers& by, const known_words& words,
                        const switching::rolling_entropy& turns) {
     text_report report{.names = {},
                        .files = {},
@@ -140,7 +167,7 @@ text_report report_for(const entropy_options& chosen, readers& by, const std::op
         report.names.push_back(each.name);
         report.files.push_back(each.file);
     }
-    report.words = words ? &*words : nullptr;
+    report.words = words.any() ? &words : nullptr;
     return report;
 }
 
@@ -161,17 +188,18 @@ void entropy(const entropy_options& chosen) {
     const policy::entropy_bins bins(chosen.edges_nats, chosen.lengths);
     const switching::rolling_entropy turns(
         {.thresholds_bits = {chosen.threshold_bits}, .window = chosen.window, .dwell = chosen.dwell});
-    const auto words = load_tokenizer(chosen.model.path);
-    std::vector<token> ids = encode_prompt(chosen.prompt, words, chosen.model.path);
+    const engine_choice runs_on = choose_engine(chosen.engine, chosen.model);
+    const known_words words(runs_on.is_llama_cpp, chosen.model.path);
+    std::vector<token> ids = words.encode(chosen.prompt);
     std::optional<passing_note> note(std::in_place, "loading the models");
-    readers by(chosen);
+    readers by(chosen, runs_on, ids.size() + chosen.more);
     note.reset();
     check_room(chosen, by, ids);
     text_report report = report_for(chosen, by, words, turns);
     report.given = ids.size();
     const bool keeps = chosen.json || chosen.chart;
     if (!chosen.json) print_text(table_head(report));
-    const std::vector<token> ends = end_tokens_of(words, by.target().vocabulary_size(), chosen.model.path);
+    const std::vector<token> ends = words.end_tokens(by.target().vocabulary_size());
     text_reading(by, text_observer(bins, turns, chosen.best)).read(ids, chosen.more, ends, [&](position_facts at) {
         if (!chosen.json) print_text(table_line(report, at));
         report.add(std::move(at), keeps);
@@ -204,7 +232,7 @@ void add_entropy(CLI::App& program) {
         "entropy", "Show entropies, best tokens and the agreement of one to three models on a text");
     const auto chosen = std::make_shared<entropy_options>();
     add_model_options(*command, chosen->model);
-    add_bundled_engine(*command);
+    add_engine_options(*command, chosen->engine);
     add_prompt_options(*command, chosen->prompt);
     add_model_choices(*command, *chosen);
     add_number(*command, "--continue", chosen->more, "Continue the text greedily by up to N tokens", "N", "0",
@@ -226,7 +254,10 @@ void add_entropy(CLI::App& program) {
                most::window);
     add_number(*command, "--dwell", chosen->dwell, "EAD: minimum tokens between two switches", "N", "10", most::dwell);
     command->add_flag("--json", chosen->json, "Print one JSON object instead of the table");
-    command->callback([chosen] { entropy(*chosen); });
+    command->callback([command, chosen] {
+        note_cache(*command, chosen->engine, chosen->model);
+        entropy(*chosen);
+    });
 }
 
 }  // namespace augur::program

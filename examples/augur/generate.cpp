@@ -16,6 +16,7 @@
 #include "compare.hpp"
 #include "engine.hpp"
 #include "kept_state.hpp"
+#include "known_words.hpp"
 #include "loaded_scheme.hpp"
 #include "lossy.hpp"
 #include "message.hpp"
@@ -241,20 +242,9 @@ void check_companions(const generate_options& chosen) {
     }
 }
 
-/// Files of what the bundled engine learned and measured.
-void check_learned_files(const generate_options& chosen, const std::string& runs_on) {
-    if (runs_on != "llama.cpp") return;
-    const auto refuse = [](const char* option, const std::string& path) {
-        detail::fail(option, " is ", path, ", which is of the bundled engine, but the engine is 'llama.cpp'");
-    };
-    if (chosen.state) refuse("--state", *chosen.state);
-    if (chosen.calibration) refuse("--calibration", *chosen.calibration);
-}
-
 /// What can be refused before a model is loaded, is.
 void check_early(const generate_options& chosen) {
     check_device(chosen.device, chosen.model.weights);
-    check_learned_files(chosen, chosen.engine.name);
     if (parse_cache(chosen.model.cache) != llama::cache_format::f32 && chosen.device != "cpu") {
         detail::fail("--cache ", io::quote(chosen.model.cache), " is not available with --device ", chosen.device);
     }
@@ -323,19 +313,14 @@ class generator {
           asked_(asked_scheme(chosen)),
           loaded_(asked_, chosen.sampling, chosen.drafts, chosen.heads),
           runs_on_(choose_engine(chosen.engine, chosen.model, chosen.device)),
-          words_(runs_on_, chosen.model.path),
+          words_(runs_on_.is_llama_cpp, chosen.model.path),
           prompt_(prompt(words_)),
           stop_marks_(words_.stop_marks(chosen.stop_strings)) {  // before the model
         const passing_note note("loading " + std::filesystem::path(chosen.model.path).filename().string());
         const detail::stopwatch watch;
         target_.emplace(runs_on_, chosen.model, chosen.engine, chosen.device, loaded_);
-        if (const llama::host_model* const bundled = target_->bundled()) {
-            if (chosen.calibration && asked_.scheme != "auto") calibrate(*bundled);
-            if (chosen.state)
-                read_state(*chosen.state, loaded_, state_about(loaded_, *bundled, chosen.model, chosen.device));
-        } else {
-            check_learned_files(chosen, target_->runs_on().name());
-        }
+        if (chosen.calibration && asked_.scheme != "auto") calibrate();
+        if (chosen.state) read_state(*chosen.state, loaded_, state_about(loaded_, *target_, chosen.device));
         target_->prepare(loaded_);
         load_seconds_ = watch.seconds();
     }
@@ -479,10 +464,10 @@ class generator {
     }
 
     /// Settings from the calibration, but for those that were given. What does not fit is said.
-    void calibrate(const llama::host_model& target) {
+    void calibrate() {
         const std::string& path = *chosen_.calibration;
         const calibration read = read_calibration(path);
-        const auto here = identity_of(target, loaded_.files(), chosen_.model, chosen_.sampling);
+        const auto here = target_->identity(loaded_.files(), chosen_.sampling);
         for (const std::string& line : compare_identity(read, here, path)) {
             tell("note", "calibration ", path, ": ", line);
         }
@@ -548,12 +533,11 @@ void chat(const generate_options& chosen) {
     check_early(chosen);
     std::optional<conversation> talk;
     generator writer(chosen, [&](const known_words& words) {
-        talk.emplace(words.ours("'augur chat'"), chosen.prompt.system);
+        talk.emplace(words, chosen.prompt.system);
         return std::vector<token>();
     });
     tell_of_options(chosen, writer);
-    dialogue with(writer.words().ours("'augur chat'"), std::move(*talk), chosen.prompt.text,
-                  writer.target().context_length());
+    dialogue with(writer.words(), std::move(*talk), chosen.prompt.text, writer.target().context_length());
     while (!with.over()) {
         const std::vector<token> first = with.begin();
         if (!first.empty()) writer.converse(first, with);
@@ -628,7 +612,7 @@ void note_given(const CLI::App& command, generate_options& chosen) {
         const bool is_flag = named.get_expected_max() == 0;
         chosen.scheme.given[option] = is_flag ? "" : named.results().back();
     }
-    if (command.get_option("--cache")->count() > 0) chosen.engine.cache = chosen.model.cache;
+    note_cache(command, chosen.engine, chosen.model);
     for (const char* name : {"task", "compare-seconds"}) {
         const CLI::Option* const named = command.get_option_no_throw(std::string("--") + name);
         if (named != nullptr && named->count() > 0) chosen.given.insert(name);

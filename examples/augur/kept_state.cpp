@@ -13,8 +13,7 @@
 
 namespace augur::program {
 
-nlohmann::ordered_json state_about(const loaded_scheme& scheme, const llama::host_model& target,
-                                   const model_options& options, const std::string& device) {
+nlohmann::ordered_json state_about(const loaded_scheme& scheme, const target_model& target, const std::string& device) {
     if (scheme.rows_to_measure() == 0) {
         detail::fail(
             "--state keeps what a scheme learns that drafts what pays (lookup, hybrid, eagle, hydra, medusa, or "
@@ -22,7 +21,7 @@ nlohmann::ordered_json state_about(const loaded_scheme& scheme, const llama::hos
             io::quote(scheme.scheme().scheme));
     }
     nlohmann::ordered_json about = {{"scheme", scheme.scheme().scheme}};
-    about.update(identity_of(target, scheme.files(), options, {}));
+    about.update(target.identity(scheme.files(), {}));
     about.erase("temperature");  // figures follow it
     about["instructions"] = backend::host::name_of(backend::host::resolve(backend::host::instruction_set::automatic));
     about["device"] = device;

@@ -5,13 +5,13 @@
 #include <string>
 
 #include "loaded_scheme.hpp"
+#include "target.hpp"
 
 namespace augur::program {
 
-/// For whom and where a loaded scheme learns: fingerprints, scheme, processor, instruction set, threads, weights,
-/// shapes and device. Throws where it learns nothing.
-nlohmann::ordered_json state_about(const loaded_scheme& scheme, const llama::host_model& target,
-                                   const model_options& options, const std::string& device);
+/// For whom and where a loaded scheme learns: fingerprints, scheme, engine, processor, instruction set, threads,
+/// weights, shapes and device. Throws where it learns nothing.
+nlohmann::ordered_json state_about(const loaded_scheme& scheme, const target_model& target, const std::string& device);
 
 /// Has the scheme begin with what the file holds; without a file it begins with nothing. Throws, naming the file and
 /// the values, where it is damaged, was made for others or elsewhere, or holds what cannot be.

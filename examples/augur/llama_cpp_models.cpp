@@ -24,6 +24,12 @@
 #include "trees.hpp"
 
 namespace augur::program {
+
+struct scoring_weights {
+    std::string path;
+    engines::llama_cpp::weights held;
+};
+
 namespace {
 
 namespace llama_cpp = engines::llama_cpp;
@@ -34,41 +40,15 @@ llama_cpp::weights load_weights(const std::string& path, const llama_cpp::load_o
     return llama_cpp::weights::load(path, options);
 }
 
-/// Of weights in llama.cpp, a context for this scheme: trees of as many nodes as it can have.
-llama_cpp::context_options context_for(const scheme_options& resolved, std::size_t context, std::size_t threads,
-                                       const std::optional<std::string>& cache) {
-    llama_cpp::context_options chosen{.context_length = context, .threads = threads};
-    if (cache) chosen.keys = chosen.values = *cache == "q8_0" ? GGML_TYPE_Q8_0 : GGML_TYPE_F32;
-    std::size_t nodes = policy::cost_aware_options<draft_shape::tree>{}.max_nodes;
-    if (resolved.tree) nodes = resolved.tree->size();
-    if (resolved.dynamic) nodes = resolved.dynamic->nodes;
-    chosen.tree_nodes = chosen.leaves = std::clamp<std::size_t>(nodes, 1, 256);
-    return chosen;
-}
-
-llama_cpp::shape shape_of(const scheme_options& resolved) {
-    return drafts_trees(resolved) ? llama_cpp::shape::trees : llama_cpp::shape::chains;
-}
-
-scoring_model on_llama_cpp(const std::string& path, const engine_options& asked, const scheme_options& resolved,
-                           std::size_t context, std::size_t threads) {
-    if (io::holds_safetensors(path)) detail::fail("llama.cpp reads GGUF files, and ", path, " holds safetensors");
-    const auto weights = load_weights(path, {.gpu_layers = asked.gpu_layers.value_or(-1), .rpc = asked.rpc});
-    const std::size_t cores = threads != 0 ? threads : llama_cpp::free_cores();
-    const auto settings = context_for(resolved, context, cores, asked.cache);
-    return {llama_cpp::any_engine(weights, settings, shape_of(resolved)), weights.description(), cores,
-            weights.parameter_count(), weights.memory_bytes()};
-}
-
 scoring_model on_bundled(const std::string& path, const llama::load_options& options) {
     auto loaded = llama::host_model::load(path, options);
     tell_notes(path, loaded.configuration());
     const std::size_t threads = loaded.threads(), parameters = loaded.parameter_count(), bytes = loaded.memory_bytes();
-    return {model::any_model(std::move(loaded)), "llama", threads, parameters, bytes};
+    return {model::any_model(std::move(loaded)), path, "llama", threads, parameters, bytes};
 }
 
-/// On the bundled Llama where that reads it; a draft computes here, whatever servers its target has.
-scoring_model load_draft(const std::string& path, const scheme_options& resolved, const model_options& chosen,
+/// A draft computes here, whatever servers its target has.
+scoring_model load_draft(const std::string& path, const scoring_needs& needs, const model_options& chosen,
                          const engine_options& asked) {
     model_options of_draft = chosen;
     of_draft.context = 0;
@@ -81,15 +61,7 @@ scoring_model load_draft(const std::string& path, const scheme_options& resolved
     }
     engine_options here = asked;
     here.rpc.clear();
-    return on_llama_cpp(path, here, resolved, chosen.context, chosen.threads);
-}
-
-/// Throws, naming a token that differs where the files say their texts.
-void check_vocabulary(const scoring_model& draft, const std::string& path, const scoring_model& target,
-                      const std::string& target_path) {
-    const std::string mine = draft.model.vocabulary_fingerprint(), theirs = target.model.vocabulary_fingerprint();
-    if (mine.empty() || theirs.empty() || mine == theirs) return;
-    io::check_same_tokens(path, target_path);
+    return scoring_on(load_scoring_weights(path, here), chosen, here, needs);
 }
 
 draft::ngram_table load_ngrams(const std::string& path, const scoring_model& target, const std::string& target_path) {
@@ -109,10 +81,14 @@ class llama_cpp_words final : public scoring_words {
         std::vector<io::chat_message> messages;
         if (prompt.system) messages.push_back({"system", *prompt.system});
         messages.push_back({"user", *text});
+        return encode_chat(messages);
+    }
+    std::vector<token> encode_chat(std::span<const io::chat_message> messages) const override {
         const std::string rendered = llama_cpp::render_chat(words_, messages);
         const bool has_bos = words_.bos() != no_token && rendered.starts_with(words_.bytes_of(words_.bos(), true));
         return words_.encode(rendered, {.add_special = !has_bos, .parse_special = true});
     }
+    bool has_chat_template() const override { return !words_.chat_template().empty(); }
     std::string bytes_of(token id, bool show_control) const override { return words_.bytes_of(id, show_control); }
     std::vector<token> ends() const override { return words_.ends(); }
     std::vector<commit::stop_mark> stop_marks(std::span<const std::string> strings) const override {
@@ -183,8 +159,44 @@ std::unique_ptr<scoring_words> load_scoring_words(const std::string& path) {
     return std::make_unique<llama_cpp_words>(load_weights(path, {.gpu_layers = 0}));
 }
 
-scoring_model load_scoring(const model_options& chosen, const engine_options& asked, const scheme_options& resolved) {
-    return on_llama_cpp(chosen.path, asked, resolved, chosen.context, chosen.threads);
+scoring_needs needs_of(const scheme_options& resolved) {
+    if (!drafts_trees(resolved)) return {};
+    std::size_t nodes = policy::cost_aware_options<draft_shape::tree>{}.max_nodes;
+    if (resolved.tree) nodes = resolved.tree->size();
+    if (resolved.dynamic) nodes = resolved.dynamic->nodes;
+    return {.tree_nodes = std::max<std::size_t>(nodes, 1)};
+}
+
+std::shared_ptr<const scoring_weights> load_scoring_weights(const std::string& path, const engine_options& asked) {
+    if (io::holds_safetensors(path)) detail::fail("llama.cpp reads GGUF files, and ", path, " holds safetensors");
+    return std::make_shared<scoring_weights>(
+        scoring_weights{path, load_weights(path, {.gpu_layers = asked.gpu_layers.value_or(-1), .rpc = asked.rpc})});
+}
+
+scoring_model scoring_on(const std::shared_ptr<const scoring_weights>& weights, const model_options& chosen,
+                         const engine_options& asked, const scoring_needs& needs) {
+    const llama_cpp::weights& held = weights->held;
+    llama_cpp::context_options settings{.context_length = chosen.context, .sequences = needs.sequences};
+    if (chosen.context == 0) settings.context_length = std::min(needs.room, held.trained_length());
+    settings.threads = chosen.threads != 0 ? chosen.threads : llama_cpp::free_cores();
+    if (asked.cache) settings.keys = settings.values = *asked.cache == "q8_0" ? GGML_TYPE_Q8_0 : GGML_TYPE_F32;
+    settings.tree_nodes = settings.leaves = std::clamp<std::size_t>(needs.tree_nodes, 1, 256);
+    const auto shape = needs.tree_nodes > 0 ? llama_cpp::shape::trees : llama_cpp::shape::chains;
+    return {llama_cpp::any_engine(held, settings, shape),
+            weights->path,
+            held.description(),
+            settings.threads,
+            held.parameter_count(),
+            held.memory_bytes()};
+}
+
+/// Of other vocabularies a token that differs is named, where the files say their texts.
+scoring_model load_scoring_draft(const std::string& path, const scoring_needs& needs, const model_options& chosen,
+                                 const engine_options& asked, const scoring_model& target) {
+    scoring_model draft = load_draft(path, needs, chosen, asked);
+    const std::string mine = draft.model.vocabulary_fingerprint(), theirs = target.model.vocabulary_fingerprint();
+    if (!mine.empty() && !theirs.empty() && mine != theirs) io::check_same_tokens(path, target.path);
+    return draft;
 }
 
 checkpoint_files load_scoring_drafters(scoring_drafters& into, const scheme_options& resolved,
@@ -210,8 +222,7 @@ checkpoint_files load_scoring_drafters(scoring_drafters& into, const scheme_opti
             into.ngrams.emplace(load_ngrams(path, target, chosen.path));
             continue;
         }
-        scoring_model draft = load_draft(path, resolved, chosen, asked);
-        check_vocabulary(draft, path, target, chosen.path);
+        scoring_model draft = load_scoring_draft(path, needs_of(resolved), chosen, asked, target);
         into.bytes += draft.bytes;
         if (kind == "draft") into.draft_parameters = draft.parameters;
         (kind == "draft" ? into.draft : into.qualifier).emplace(std::move(draft.model));

@@ -132,8 +132,9 @@ void loaded_scheme::prepare(const llama::host_model& target, const engine& runs,
     }
 }
 
-void loaded_scheme::prepare(const scoring_model& target) {
+void loaded_scheme::prepare(const scoring_model& target, std::vector<double> verify_seconds) {
     if (rows_to_measure() == 0) return;
+    verify_seconds_ = std::move(verify_seconds);
     const std::size_t room = target.model.context_length();
     time_passes(room, [&](std::size_t rows, tune::patience until) {
         return tune::verify_curve(target.model, rows, until, std::min<std::size_t>(256, room / 2));
@@ -206,6 +207,15 @@ run_result loaded_scheme::run(const engine& target, run_request request) const {
 
 run_result loaded_scheme::run(const scoring_model& target, run_request request) const {
     return program::run(scheme_, target.model, scoring_drafters_, informed(std::move(request)));
+}
+
+run_result loaded_scheme::run(const scheme_options& other, const engine& target, const run_request& request) const {
+    return program::run(other, target, drafters_, request);
+}
+
+run_result loaded_scheme::run(const scheme_options& other, const scoring_model& target,
+                              const run_request& request) const {
+    return program::run(other, target.model, scoring_drafters_, request);
 }
 
 }  // namespace augur::program

@@ -43,7 +43,7 @@ class loaded_scheme {
     void prepare(const llama::host_model& target, const engine& runs, const std::string& device,
                  std::vector<double> verify_seconds = {});
 
-    void prepare(const scoring_model& target);
+    void prepare(const scoring_model& target, std::vector<double> verify_seconds = {});
 
     /// Begins with what earlier texts trained; before prepare. Throws where no policy can have learned it.
     void recall(io::policy_state before);
@@ -62,9 +62,16 @@ class loaded_scheme {
     /// Decodes. Throws as program::run does.
     run_result run(const engine& target, run_request request) const;
     run_result run(const scoring_model& target, run_request request) const;
+    /// Another scheme with the same drafters, and without what was measured.
+    run_result run(const scheme_options& other, const engine& target, const run_request& request) const;
+    run_result run(const scheme_options& other, const scoring_model& target, const run_request& request) const;
 
     /// Of those that draft.
     std::size_t drafter_bytes() const { return drafters_.memory_bytes() + scoring_drafters_.bytes; }
+    /// Of the draft model, which there is.
+    std::size_t draft_context() const {
+        return drafters_.draft ? drafters_.draft->context_length() : scoring_drafters_.draft->context_length();
+    }
     /// Of the draft model, where there is one.
     std::size_t draft_parameters() const {
         return drafters_.draft ? drafters_.draft->parameter_count() : scoring_drafters_.draft_parameters;

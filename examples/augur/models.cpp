@@ -227,29 +227,34 @@ void for_each_line(const std::string& path,
     }
 }
 
-std::vector<token> encode_entry(const io::json_reader<nlohmann::ordered_json>& entry,
-                                const std::optional<io::tokenizer>& words, const std::string& model_path, bool chat) {
+std::vector<token> encode_entry(const io::json_reader<nlohmann::ordered_json>& entry, bool chat,
+                                const prompt_encoder& encode) {
     prompt_options prompt;
     prompt.text = entry.required<std::string>("prompt");
     prompt.text_source = "the key prompt";
     prompt.chat = chat;
     try {
-        return encode_prompt(prompt, words, model_path);
+        return encode(prompt);
     } catch (const error& problem) {
         detail::fail(entry.origin(), ": ", problem.what());
     }
 }
 
-std::vector<prompt_entry> read_prompts(const std::string& path, const std::optional<io::tokenizer>& words,
-                                       const std::string& model_path, bool chat, const std::string& command) {
-    require(words, model_path, command);
+std::vector<prompt_entry> read_prompts(const std::string& path, bool chat, const prompt_encoder& encode) {
     std::vector<prompt_entry> prompts;
     for_each_line(path, [&](const auto& entry, std::size_t line) {
         const auto task = entry.template value_or<std::string>("task", "all");
-        prompts.push_back({line, task, encode_entry(entry, words, model_path, chat)});
+        prompts.push_back({line, task, encode_entry(entry, chat, encode)});
     });
     if (prompts.empty()) detail::fail(path, " holds no prompts");
     return prompts;
+}
+
+std::vector<prompt_entry> read_prompts(const std::string& path, const std::optional<io::tokenizer>& words,
+                                       const std::string& model_path, bool chat, const std::string& command) {
+    require(words, model_path, command);
+    return read_prompts(path, chat,
+                        [&](const prompt_options& prompt) { return encode_prompt(prompt, words, model_path); });
 }
 
 }  // namespace augur::program

@@ -52,9 +52,12 @@ std::vector<token> encode_prompt(const prompt_options& options, const std::optio
 void for_each_line(const std::string& path,
                    const std::function<void(const io::json_reader<nlohmann::ordered_json>&, std::size_t line)>& see);
 
+/// Whoever makes a prompt tokens.
+using prompt_encoder = std::function<std::vector<token>(const prompt_options&)>;
+
 /// The tokens of its "prompt". An error names its origin.
-std::vector<token> encode_entry(const io::json_reader<nlohmann::ordered_json>& entry,
-                                const std::optional<io::tokenizer>& words, const std::string& model_path, bool chat);
+std::vector<token> encode_entry(const io::json_reader<nlohmann::ordered_json>& entry, bool chat,
+                                const prompt_encoder& encode);
 
 struct prompt_entry {
     std::size_t line;
@@ -62,8 +65,11 @@ struct prompt_entry {
     std::vector<token> ids;
 };
 
-/// Of JSON lines with "prompt" and perhaps "task" ("all"). Throws, with the file and the line, what cannot be encoded;
-/// where there are none; and without a tokenizer, saying that `command` needs it.
+/// Of JSON lines with "prompt" and perhaps "task" ("all"). Throws, with the file and the line, what cannot be encoded,
+/// and where there are none.
+std::vector<prompt_entry> read_prompts(const std::string& path, bool chat, const prompt_encoder& encode);
+
+/// The same by augur's tokenizer; throws without one, saying that `command` needs it.
 std::vector<prompt_entry> read_prompts(const std::string& path, const std::optional<io::tokenizer>& words,
                                        const std::string& model_path, bool chat, const std::string& command);
 

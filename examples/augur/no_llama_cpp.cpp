@@ -36,7 +36,21 @@ std::unique_ptr<scoring_words> load_scoring_words(const std::string&) {
     refuse();
 }
 
-scoring_model load_scoring(const model_options&, const engine_options&, const scheme_options&) {
+scoring_needs needs_of(const scheme_options&) {
+    return {};
+}
+
+std::shared_ptr<const scoring_weights> load_scoring_weights(const std::string&, const engine_options&) {
+    refuse();
+}
+
+scoring_model scoring_on(const std::shared_ptr<const scoring_weights>&, const model_options&, const engine_options&,
+                         const scoring_needs&) {
+    refuse();
+}
+
+scoring_model load_scoring_draft(const std::string&, const scoring_needs&, const model_options&, const engine_options&,
+                                 const scoring_model&) {
     refuse();
 }
 

@@ -23,15 +23,6 @@ void add_model_options(CLI::App& command, model_options& into, bool with_context
         add_number(command, "--context", into.context, "Tokens of context, 0 for the model's own", "N", "0");
 }
 
-void add_bundled_engine(CLI::App& command) {
-    const auto take = [](const std::string& name) {
-        if (name == "llama.cpp") detail::fail("--engine is llama.cpp, but only generate and chat run on llama.cpp");
-        if (name == "auto" || name == "augur") return;
-        detail::fail("--engine ", io::quote(name), " is unknown; valid are auto, augur");
-    };
-    add_text(command, "--engine", take, "What runs the model: augur, the bundled Llama, as auto does", "NAME", "auto");
-}
-
 void add_max_tokens(CLI::App& command, std::size_t& into, const std::string& help, std::size_t limit) {
     const auto take = [limit, &into](const std::string& text) { into = parse_number("--max-tokens", text, limit); };
     add_text(command, "-n,--max-tokens", take, help, "N", std::to_string(into));

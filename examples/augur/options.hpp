@@ -36,8 +36,6 @@ struct prompt_options {
 
 /// --model, --weights, --cache, --threads and, unless the command means something else by it, --context.
 void add_model_options(CLI::App& command, model_options& into, bool with_context = true);
-/// --engine, for a command that runs on the bundled engine alone.
-void add_bundled_engine(CLI::App& command);
 void add_prompt_options(CLI::App& command, prompt_options& into);
 
 /// The number that the whole text spells, in decimal. Throws, naming the option and the text, where it spells none, one

@@ -4,6 +4,7 @@
 
 #include <augur/commit/stop_conditions.hpp>
 #include <augur/draft/ngram_table.hpp>
+#include <augur/io/text/chat_template.hpp>
 #include <augur/model/any_model.hpp>
 #include <cstddef>
 #include <memory>
@@ -26,9 +27,23 @@ struct engine_options {
     std::optional<std::string> cache{};  ///< --cache, where it was given: llama.cpp's own format is f16
 };
 
+/// What an engine has to have room for.
+struct scoring_needs {
+    std::size_t tree_nodes = 0;  ///< of the trees that are drafted; 0: chains
+    std::size_t sequences = 1;   ///< at a time
+    std::size_t room = 0;  ///< without --context: tokens that each needs; 0: what it was trained for, at most 4096
+};
+
+/// What chains or trees of this scheme need.
+scoring_needs needs_of(const scheme_options& resolved);
+
+/// A file that is loaded there, shared by the engines on it.
+struct scoring_weights;
+
 /// A model, and what there is to say of it.
 struct scoring_model {
     model::any_model model;
+    std::string path;
     std::string description;  ///< family, size and format
     std::size_t threads, parameters, bytes;
 };
@@ -49,6 +64,9 @@ struct scoring_words {
     virtual std::vector<token> ends() const = 0;
     /// As io::stop_marks_of.
     virtual std::vector<commit::stop_mark> stop_marks(std::span<const std::string> strings) const = 0;
+    virtual bool has_chat_template() const = 0;
+    /// The tokens of a conversation up to where its next answer begins. Throws what the template refuses.
+    virtual std::vector<token> encode_chat(std::span<const io::chat_message> messages) const = 0;
 };
 
 /// Whether this program has llama.cpp in it.
@@ -65,10 +83,16 @@ void check_scores_suffice(const scheme_options& resolved);
 /// Throws llama.cpp's reason.
 std::unique_ptr<scoring_words> load_scoring_words(const std::string& path);
 
-/// Loads the target for this scheme. Throws llama.cpp's reason.
-scoring_model load_scoring(const model_options& chosen, const engine_options& asked, const scheme_options& resolved);
-/// Loads whom the scheme drafts with: each draft model on the bundled Llama where that reads it, else on llama.cpp; of
-/// the target's vocabulary, or it throws. Returns the files, as load_checkpoints does.
+/// Throws llama.cpp's reason.
+std::shared_ptr<const scoring_weights> load_scoring_weights(const std::string& path, const engine_options& asked);
+/// An engine on them. Throws llama.cpp's reason.
+scoring_model scoring_on(const std::shared_ptr<const scoring_weights>& weights, const model_options& chosen,
+                         const engine_options& asked, const scoring_needs& needs);
+/// A model that reads or drafts the target's text: on the bundled Llama where that reads it, else on llama.cpp. Throws
+/// where its vocabulary is another.
+scoring_model load_scoring_draft(const std::string& path, const scoring_needs& needs, const model_options& chosen,
+                                 const engine_options& asked, const scoring_model& target);
+/// Loads whom the scheme drafts with, draft models by load_scoring_draft. Returns the files, as load_checkpoints does.
 checkpoint_files load_scoring_drafters(scoring_drafters& into, const scheme_options& resolved,
                                        const checkpoint_files& named, const scoring_model& target,
                                        const model_options& chosen, const engine_options& asked);

@@ -1,15 +1,21 @@
 #include "target.hpp"
 
 #include <algorithm>
+#include <augur/io/files/fingerprint.hpp>
 #include <augur/io/files/gguf.hpp>
 #include <augur/io/files/quote.hpp>
 #include <augur/io/files/safetensors.hpp>
+<<<<<<< HEAD
 #include <augur/io/text/read_vocabulary.hpp>
 #include <augur/io/text/stop_marks.hpp>
+=======
+>>>>>>> engine
 #include <augur/llama/gguf_config.hpp>
+#include <filesystem>
 #include <optional>
 #include <utility>
 
+#include "calibration.hpp"
 #include "llama_shape.hpp"
 #include "message.hpp"
 #include "models.hpp"
@@ -95,6 +101,14 @@ void add_engine_options(CLI::App& command, engine_options& into) {
     add_text(command, "--rpc", servers, "llama.cpp: servers that share the layers, host:port,...", "LIST");
 }
 
+void note_cache(const CLI::App& command, engine_options& into, const model_options& chosen) {
+    if (command.get_option("--cache")->count() > 0) into.cache = chosen.cache;
+}
+
+void engine_choice::tell_why() const {
+    tell("note", "llama.cpp runs this model, which the bundled engine does not read: ", why);
+}
+
 engine_choice choose_engine(const engine_options& asked, const model_options& chosen, const std::string& device) {
     engine_choice runs_on;
     if (asked.name == "llama.cpp") {
@@ -111,50 +125,17 @@ engine_choice choose_engine(const engine_options& asked, const model_options& ch
     return runs_on;
 }
 
-known_words::known_words(const engine_choice& runs_on, const std::string& path) : path_(path) {
-    try {
-        ours_ = load_tokenizer(path);
-    } catch (const error& problem) {
-        if (!runs_on.is_llama_cpp) throw;
-        try {
-            theirs_ = load_scoring_words(path);
-        } catch (const error&) {
-            throw problem;
-        }
-        tell("note", "llama.cpp reads the vocabulary, which augur does not: ", problem.what());
-    }
-}
-
-const io::tokenizer& known_words::ours(const std::string& what) const {
-    if (theirs_) detail::fail(what, " needs a vocabulary that augur reads, but only llama.cpp reads that of ", path_);
-    return require(ours_, path_, what);
-}
-
-std::vector<token> known_words::encode(const prompt_options& prompt) const {
-    return theirs_ ? theirs_->encode(prompt) : encode_prompt(prompt, ours_, path_);
-}
-
-std::string known_words::bytes_of(token id, bool show_control) const {
-    if (theirs_) return theirs_->bytes_of(id, show_control);
-    return ours_ ? program::bytes_of(*ours_, id, show_control) : std::string();
-}
-
-std::vector<token> known_words::end_tokens(std::size_t vocabulary) const {
-    return theirs_ ? theirs_->ends() : end_tokens_of(ours_, vocabulary, path_);
-}
-
-std::vector<commit::stop_mark> known_words::stop_marks(const std::vector<std::string>& strings) const {
-    if (strings.empty()) return {};
-    return of_option("--stop", [&] {
-        return theirs_ ? theirs_->stop_marks(strings) : io::stop_marks_of(require(ours_, path_, "--stop"), strings);
-    });
+scoring_model load_scores(const engine_choice& runs_on, const model_options& chosen, const engine_options& asked,
+                          const scoring_needs& needs) {
+    return runs_on.explained(
+        [&] { return scoring_on(load_scoring_weights(chosen.path, asked), chosen, asked, needs); });
 }
 
 target_model::target_model(engine_choice runs_on, const model_options& chosen, const engine_options& asked,
                            const std::string& device, loaded_scheme& by)
-    : engine_(std::move(runs_on)), device_(device) {
+    : engine_(std::move(runs_on)), chosen_(chosen), asked_(asked), device_(device) {
     if (engine_.is_llama_cpp) {
-        load_scoring(chosen, asked, by);
+        load_scoring(by);
     } else {
         bundled_.emplace(load_model(chosen.path, chosen));
         computes_.emplace(program::engine_of(*bundled_, device_, chosen.weights));
@@ -162,19 +143,31 @@ target_model::target_model(engine_choice runs_on, const model_options& chosen, c
     }
 }
 
-/// Where llama.cpp cannot load what auto gave it, the bundled one's reason is the better one.
-void target_model::load_scoring(const model_options& chosen, const engine_options& asked, loaded_scheme& by) {
+void target_model::load_scoring(loaded_scheme& by) {
     check_scores_suffice(by.scheme());
-    try {
-        scoring_.emplace(program::load_scoring(chosen, asked, by.scheme()));
-    } catch (const error&) {
-        if (!engine_.why.empty()) throw error(engine_.why);
-        throw;
+    scoring_.emplace(engine_.explained([&] {
+        weights_ = load_scoring_weights(chosen_.path, asked_);
+        return scoring_on(weights_, chosen_, asked_, needs_of(by.scheme()));
+    }));
+    by.load(*scoring_, chosen_, asked_);
+}
+
+void target_model::add(loaded_scheme& by) {
+    if (bundled_) return by.load(*bundled_, chosen_);
+    check_scores_suffice(by.scheme());
+    const std::size_t nodes = needs_of(by.scheme()).tree_nodes;
+    if (nodes > needs_.tree_nodes) {
+        needs_.tree_nodes = nodes;
+        trees_.reset();
+        model_options as_the_first = chosen_;
+        as_the_first.threads = scoring_->threads;
+        trees_.emplace(scoring_on(weights_, as_the_first, asked_, needs_));
     }
-    if (!engine_.why.empty()) {
-        tell("note", "llama.cpp runs this model, which the bundled engine does not read: ", engine_.why);
-    }
-    by.load(*scoring_, chosen, asked);
+    by.load(*scoring_, chosen_, asked_);
+}
+
+const scoring_model& target_model::scores_for(const scheme_options& resolved) const {
+    return trees_ && needs_of(resolved).tree_nodes > 0 ? *trees_ : *scoring_;
 }
 
 std::size_t target_model::vocabulary_size() const {
@@ -196,12 +189,31 @@ std::string target_model::shape() const {
     return bundled_ ? shape_of(bundled_->configuration()).text() : scoring_->description;
 }
 
-void target_model::prepare(loaded_scheme& by) const {
-    bundled_ ? by.prepare(*bundled_, *computes_, device_) : by.prepare(*scoring_);
+nlohmann::ordered_json target_model::identity(const checkpoint_files& drafters,
+                                              const transform::settings& sampling) const {
+    if (bundled_) return identity_of(bundled_->fingerprint(), bundled_->threads(), drafters, chosen_, sampling);
+    model_options as_here = chosen_;
+    as_here.cache = asked_.cache.value_or(model_options().cache);
+    auto all =
+        identity_of(io::fingerprint(std::filesystem::path(chosen_.path)), threads(), drafters, as_here, sampling);
+    all["engine"] = detail::message("llama.cpp: ", llama_cpp_backends());
+    if (asked_.gpu_layers) all["gpu_layers"] = *asked_.gpu_layers;
+    if (!asked_.rpc.empty()) all["rpc"] = asked_.rpc;
+    return all;
+}
+
+void target_model::prepare(loaded_scheme& by, const std::vector<double>& verify_seconds) const {
+    if (bundled_) return by.prepare(*bundled_, *computes_, device_, verify_seconds);
+    const scoring_model& on = scores_for(by.scheme());
+    by.prepare(on, &on == &*scoring_ ? verify_seconds : std::vector<double>());
 }
 
 run_result target_model::run(const loaded_scheme& by, run_request request) const {
-    return bundled_ ? by.run(*computes_, std::move(request)) : by.run(*scoring_, std::move(request));
+    return bundled_ ? by.run(*computes_, std::move(request)) : by.run(scores_for(by.scheme()), std::move(request));
+}
+
+run_result target_model::run(const scheme_options& other, const loaded_scheme& by, const run_request& request) const {
+    return bundled_ ? by.run(other, *computes_, request) : by.run(other, *scoring_, request);
 }
 
 run_result target_model::run_plainly(const run_request& request) const {

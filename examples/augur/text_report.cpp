@@ -55,7 +55,7 @@ json row_as_json(const text_report& report, const row_facts& row, std::size_t mo
     auto best = json::array();
     for (const auto& [id, probability] : row.best) {
         best.push_back({{"id", id}, {"probability", json_number(probability)}});
-        if (report.words != nullptr) best.back()["text"] = io::repair_utf8(bytes_of(*report.words, id, true));
+        if (report.words != nullptr) best.back()["text"] = io::repair_utf8(report.words->bytes_of(id, true));
     }
     return {{"model", report.names[model]},
             {"entropy_nats", json_number(row.entropy_nats)},
@@ -66,7 +66,7 @@ json row_as_json(const text_report& report, const row_facts& row, std::size_t mo
 json position_as_json(const text_report& report, const position_facts& at) {
     const bool is_followed = at.next != no_token;
     json out = {{"position", at.position}, {"id", is_followed ? json(at.next) : json(nullptr)}};
-    if (report.words != nullptr && is_followed) out["text"] = io::repair_utf8(bytes_of(*report.words, at.next, true));
+    if (report.words != nullptr && is_followed) out["text"] = io::repair_utf8(report.words->bytes_of(at.next, true));
     out["models"] = json::array();
     out["pairs"] = json::array();
     for (std::size_t i = 0; i < at.models.size(); ++i) {
@@ -148,7 +148,7 @@ std::string text_report::token_text(token t) const {
     if (t == no_token) return "";
     if (words == nullptr) return std::to_string(t);
     std::string out;
-    for (const char byte : io::repair_utf8(bytes_of(*words, t, true))) {
+    for (const char byte : io::repair_utf8(words->bytes_of(t, true))) {
         out += byte == '\n' ? "\\n" : byte == '\t' ? "\\t" : std::string(1, byte);
     }
     return "'" + one_line(out) + "'";

@@ -1,13 +1,13 @@
 #pragma once
 // What `augur entropy` found in a text: as lines, as JSON, as a chart.
 
-#include <augur/io/text/tokenizer.hpp>
 #include <cstddef>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "known_words.hpp"
 #include "text_facts.hpp"
 
 namespace augur::program {
@@ -24,7 +24,7 @@ struct text_report {
     std::vector<position_facts> positions{};  ///< where they are asked for
     fact_sums all{};
     std::vector<fact_sums> by_bin{};
-    const io::tokenizer* words = nullptr;
+    const known_words* words = nullptr;
 
     /// Adds up, and keeps the position if it is to be kept.
     void add(position_facts at, bool keep);

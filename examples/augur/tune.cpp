@@ -15,12 +15,14 @@
 #include "calibration.hpp"
 #include "commands.hpp"
 #include "draft_checkpoints.hpp"
+#include "known_words.hpp"
 #include "limits.hpp"
 #include "message.hpp"
 #include "models.hpp"
 #include "output_file.hpp"
 #include "run_files.hpp"
 #include "shard.hpp"
+#include "target.hpp"
 #include "terminal.hpp"
 #include "tune_record.hpp"
 #include "tuning.hpp"
@@ -33,6 +35,7 @@ using json = nlohmann::ordered_json;
 
 struct tune_options {
     model_options model;
+    engine_options engine;
     std::vector<std::string> drafts, heads;
     std::vector<std::string> schemes;
     std::string prompts, work, output;
@@ -135,20 +138,14 @@ class tuner {
     explicit tuner(const tune_options& chosen)
         : chosen_(chosen),
           shard_(checked_shard(chosen)),
-          words_(load_tokenizer(chosen.model.path)),
-          prompts_(read_prompts(chosen_.prompts, words_, chosen_.model.path, chosen_.chat, "tune")),
-          target_(load_model(chosen.model.path, chosen.model)) {
-        const bool by_three = std::any_of(chosen.schemes.begin(), chosen.schemes.end(),
-                                          [](const std::string& scheme) { return scheme.starts_with("psd"); });
-        const std::string widest = by_three ? "psd_f" : chosen.schemes.front();
-        const auto named = named_checkpoints(chosen.drafts, chosen.heads, widest);
-        model_options of_drafters = chosen.model;
-        of_drafters.context = 0;
-        const auto drafters =
-            load_checkpoints(drafters_, widest, true, named, target_, chosen.model.path, load_options_of(of_drafters));
-        for (const auto& [role, file] : drafters) models_.push_back({role, file});
+          runs_on_(choose_engine(chosen.engine, chosen.model)),
+          words_(runs_on_.is_llama_cpp, chosen.model.path),
+          prompts_(words_.read_prompts(chosen_.prompts, chosen_.chat, "tune")),
+          drafters_({.scheme = widest(chosen)}, chosen.sampling, chosen.drafts, chosen.heads),
+          target_(runs_on_, chosen.model, chosen.engine, "cpu", drafters_) {
+        for (const auto& [role, file] : drafters_.files()) models_.push_back({role, file});
         models_.push_back({"target", chosen.model.path});
-        identity_ = identity_of(target_, drafters, chosen.model, chosen.sampling);
+        identity_ = target_.identity(drafters_.files(), chosen.sampling);
         check_prompts();
         journal_.emplace(chosen.work, shard_.name(), about(), chosen.prompts);
     }
@@ -184,6 +181,13 @@ class tuner {
     }
 
  private:
+    /// The scheme that drafts with all that the others do.
+    static std::string widest(const tune_options& chosen) {
+        const bool by_three = std::any_of(chosen.schemes.begin(), chosen.schemes.end(),
+                                          [](const std::string& scheme) { return scheme.starts_with("psd"); });
+        return by_three ? "psd_f" : chosen.schemes.front();
+    }
+
     json settings() const {
         return {{"model", chosen_.model.path},
                 {"prompts", chosen_.prompts},
@@ -202,7 +206,7 @@ class tuner {
         std::size_t context = target_.context_length();
         const auto& schemes = chosen_.schemes;
         if (std::find(schemes.begin(), schemes.end(), "ead") != schemes.end()) {
-            context = std::min(context, drafters_.draft->context_length());
+            context = std::min(context, drafters_.draft_context());
         }
         const auto is_long = [&](const prompt_entry& each) { return each.ids.size() >= context; };
         for (const prompt_entry& each : prompts_) {
@@ -321,7 +325,7 @@ class tuner {
             with_settings({.scheme = scheme, .accept = accept_for(scheme)}, settings, scheme), chosen_.sampling, 0, {});
         const double plain = plain_seconds_per_token(prompt);
         run_request request{prompts_[prompt].ids, options(prompt), {}, {}, true};
-        const run_result result = program::run(resolved, engine_, drafters_, request);
+        const run_result result = target_.run(resolved, drafters_, request);
         return {.tokens = result.ids.size(),
                 .seconds = result.counts.seconds.decoding(),
                 .plain_seconds = plain * static_cast<double>(result.ids.size()),
@@ -332,7 +336,7 @@ class tuner {
     double plain_seconds_per_token(std::size_t prompt) {
         if (prompt != plain_prompt_ || ++plain_uses_ >= 8) {
             const run_request request{prompts_[prompt].ids, options(prompt), {}, {}, false};
-            const run_result plain = program::run({.scheme = "plain", .accept = "coupled"}, engine_, {}, request);
+            const run_result plain = target_.run_plainly(request);
             plain_seconds_ =
                 plain.counts.seconds.decoding() / static_cast<double>(std::max<std::size_t>(1, plain.ids.size()));
             plain_prompt_ = prompt;
@@ -349,17 +353,17 @@ class tuner {
         decode::options options{.seed = chosen_.seed + prompt, .sampling = chosen_.sampling};
         options.on_token = [](const auto&) { return !interruption::pressed(); };
         options.stop.max_tokens = chosen_.max_tokens;
-        options.stop.stop_tokens = end_tokens_of(words_, target_.vocabulary_size(), chosen_.model.path);
+        options.stop.stop_tokens = words_.end_tokens(target_.vocabulary_size());
         return options;
     }
 
     const tune_options& chosen_;
     shard_of shard_;
-    std::optional<io::tokenizer> words_;
+    engine_choice runs_on_;
+    known_words words_;
     std::vector<prompt_entry> prompts_;
-    llama::host_model target_;
-    engine engine_{target_};
-    draft_checkpoints drafters_;
+    loaded_scheme drafters_;
+    target_model target_;
     std::vector<recorded_model> models_;  ///< the target last
     json identity_;
     json searches_ = json::array();  ///< for a record
@@ -435,7 +439,7 @@ void add_tune(CLI::App& program) {
         program.add_subcommand("tune", "Tune the settings of schemes: the Pareto front of speed and divergence");
     const auto chosen = std::make_shared<tune_options>();
     add_model_options(*command, chosen->model);
-    add_bundled_engine(*command);
+    add_engine_options(*command, chosen->engine);
     command->add_option("--draft", chosen->drafts, "As for generate (repeatable)")
         ->type_name("FILE")
         ->allow_extra_args(false);
@@ -443,7 +447,8 @@ void add_tune(CLI::App& program) {
         ->type_name("FILE")
         ->allow_extra_args(false);
     add_search_options(*command, *chosen);
-    command->callback([chosen] {
+    command->callback([command, chosen] {
+        note_cache(*command, chosen->engine, chosen->model);
         chosen->halving.within = chosen->max_divergence;
         tune_schemes(*chosen);
     });

@@ -4,6 +4,7 @@
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import unittest
@@ -153,8 +154,6 @@ class Refusals(EngineTest):
         self.refused(("--gpu-layers is 3", "'augur', chosen by auto", "llama.cpp uses it"), "--gpu-layers", 3)
         self.refused(("--rpc is a:1", "'augur'; llama.cpp uses it"), "--engine", "augur", "--rpc", "a:1,b:2")
         self.refused(("--weights is q8_0", "as the file has them"), *HERE, "--weights", "q8_0")
-        self.refused(("--state is x", "bundled engine"), *HERE, "--state", "x")
-        self.refused(("--calibration is", "bundled engine"), *HERE, "--calibration", TREE)
 
     def test_values(self):
         self.refused(("--engine 'other' is unknown", "auto, augur, llama.cpp"), "--engine", "other")
@@ -230,11 +229,84 @@ class RealModel(EngineTest):
         self.assertLess(both[1]["rounds"], len(both[1]["ids"]))
 
 
-class OtherCommands(ProgramTest):
-    def test_they_refuse_llama_cpp_by_name(self):
-        for command in (("answer", "--prompts", TREE), ("entropy", "--prompt", "a"), ("tune",), ("bench", "verify"), ("bench", "schemes")):
-            given = (*command, "--model", TARGET, "--engine", "llama.cpp")
-            self.refuses(("--engine is llama.cpp", "only generate and chat"), *given)
+@unittest.skipUnless(IS_THERE, "the program has no llama.cpp")
+class OtherCommands(EngineTest):
+    def setUp(self):
+        self.prompts = FOLDER / "engines.jsonl"
+        entries = ({"prompt": "one two one two"}, {"prompt": "the cat", "temperature": 1, "seed": 5}, {"prompt": "a"})
+        self.prompts.write_text("".join(json.dumps(entry) + "\n" for entry in entries))
+
+    def test_answer(self):
+        for model in (TARGET, QWEN, MAMBA):
+            done = self.works("answer", "--model", model, "--prompts", self.prompts, *HERE, "--together", 2, "-n", 9, "--ignore-eos")
+            made = [json.loads(line) for line in done.stdout.decode().splitlines()]
+            for asked, answer in zip(("one two one two", "the cat", "a"), made, strict=True):
+                drawn = ("--temperature", 1, "--seed", 5) if asked == "the cat" else ()
+                alone = ("generate", "--model", model, "--prompt", asked, *HERE, *drawn, "-n", 9, "--ignore-eos", "--scheme", "plain", "--json")
+                self.assertEqual(json.loads(self.works(*alone).stdout)["ids"], answer["ids"], (model, asked))
+        given = ("answer", "--model", TARGET, "--prompts", self.prompts, *HERE)
+        self.refuses(("--states is", "hidden states"), *given, "--states", FOLDER / "states")
+        self.refuses("--together is 257", *given, "--together", 257)
+
+    def test_entropy(self):
+        given = ("entropy", "--model", TARGET, "--draft", DRAFT, "--prompt", "one two one", "--continue", 3, "--json")
+        ours = json.loads(self.works(*given, "--threads", 1).stdout)
+        there = json.loads(self.works(*given, *HERE, "--cache", "f32").stdout)
+        self.assertEqual(ours["ids"], there["ids"])
+        for one, other in zip(ours["positions"], there["positions"], strict=True):
+            for mine, its in zip(one["models"], other["models"], strict=True):
+                self.assertAlmostEqual(mine["entropy_nats"], its["entropy_nats"], 3)
+        swapped = tiny_model.write(FOLDER / "changed.gguf", seed=2, swapped=(100, 101))
+        self.refuses("token 100", "entropy", "--model", TARGET, "--draft", swapped, "--prompt", "a", *HERE)
+
+    def test_bench(self):
+        got = json.loads(self.works("bench", "verify", "--model", TARGET, *HERE, "--rows", "1,3", "--context", 8, "--json").stdout)
+        self.assertEqual(("llama.cpp", 2), (got["engine"], len(got["milliseconds"])))
+        schemes = ("plain", "lookup", "sd:length=3", f"sd:tree={TREE}")
+        named = [word for scheme in schemes for word in ("--scheme", scheme)]
+        given = ("bench", "schemes", "--model", TARGET, "--draft", COPY, "--prompts", self.prompts, *HERE)
+        got = json.loads(self.works(*given, *named, "-n", 12, "--repetitions", 1, "--nats", "--json").stdout)
+        self.assertEqual(("llama.cpp", "keep"), (got["engine"], got["weights"]))
+        for prompt in got["prompts"]:
+            self.assertEqual([True] * 4, [each["identical"] for each in prompt["schemes"]])
+            self.assertLess(prompt["schemes"][3]["rounds"], 12)
+        self.refuses(("--splits", "first layers"), *given, "--scheme", "sd", "--splits")
+
+    def test_tune_and_its_calibration(self):
+        output = FOLDER / "engines_calibration.json"
+        searched = ("--schemes", "sd,ead", "--candidates", 2, "--max-tokens", 4, "--output", output, "--work", FOLDER / "engines_work")
+        self.works("tune", "--model", TARGET, "--draft", DRAFT, "--prompts", self.prompts, *HERE, *searched)
+        found = json.loads(output.read_text())
+        self.assertEqual(FINGERPRINT, found["identity"]["target"])
+        self.assertIn("llama.cpp", found["identity"]["engine"])
+        entry = next(entry for entry in found["entries"] if entry["scheme"] == "sd")
+        given = ("--scheme", "sd", "--draft", DRAFT, "--calibration", output)
+        self.assertEqual(f"fixed_length{{.tokens={entry['settings']['length']}}}", self.made(*given)["settings"]["policy"])
+        other = self.works("generate", "--model", TARGET, *PROMPT, "--threads", 1, *given)
+        self.assertRegex(other.stderr, rb"engine was [^ ]*llama\.cpp")
+
+    def test_a_state_is_of_its_engine(self):
+        state = FOLDER / "engines_state.json"
+        for texts in (0, 1):
+            got = self.made("--scheme", "lookup", "--state", state)
+            self.assertEqual(texts, got["settings"]["state_texts"])
+        self.refuses("engine", "generate", "--model", TARGET, *PROMPT, "--threads", 1, "--scheme", "lookup", "--state", state)
+
+    def test_chat_in_a_vocabulary_that_only_llama_cpp_reads(self):
+        named = tiny_model.pair("tokenizer.ggml.pre", tiny_model.STRING, "gpt-2")
+        words = tiny_model.tokenizer(tiny_model.CHATML)
+        words[words.index(named)] = tiny_model.pair("tokenizer.ggml.pre", tiny_model.STRING, "mpt")
+        path = tiny_families.write_qwen3(FOLDER / "mpt.gguf", words=words)
+        given = ("--model", path, *HERE, "--max-tokens", 5, "--scheme", "lookup")
+        says = FOLDER / "says.txt"
+        says.write_text("the cat\nthe\n")
+        with says.open() as piped:
+            done = self.works("chat", *given, stdin=piped)
+        first = json.loads(self.works("generate", *given, "--prompt", "the cat", "--chat", "--json").stdout)["text"]
+        self.assertTrue(done.stdout.decode().startswith(first))
+        contexts = [int(found) for found in re.findall(rb"context (\d+) of", done.stderr)]
+        self.assertEqual(2, len(contexts), done.stderr)
+        self.assertGreater(contexts[1], contexts[0] + 5)
 
 
 class Formats(ProgramTest):
