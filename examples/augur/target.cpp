@@ -5,11 +5,7 @@
 #include <augur/io/files/gguf.hpp>
 #include <augur/io/files/quote.hpp>
 #include <augur/io/files/safetensors.hpp>
-<<<<<<< HEAD
 #include <augur/io/text/read_vocabulary.hpp>
-#include <augur/io/text/stop_marks.hpp>
-=======
->>>>>>> engine
 #include <augur/llama/gguf_config.hpp>
 #include <filesystem>
 #include <optional>
