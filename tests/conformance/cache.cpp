@@ -1,4 +1,4 @@
-// What caches and positions have been broken by: docs/conformance.md, 17 to 28 and 63.
+// What caches and positions have been broken by: docs/conformance.md, 17 to 28, 63 and 74.
 
 #include <algorithm>
 #include <augur/llama/host_model.hpp>
@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "conformance/schemes.hpp"
+#include "llama/dense_case.hpp"
 #include "llama/small_llama.hpp"
 
 using namespace augur;
@@ -259,6 +260,39 @@ BOOST_AUTO_TEST_CASE(invariant_63_a_rollback_is_whole_or_refused) {
     BOOST_TEST(testing::model_laws(exact).kept());
     const takes_back_two bounded(6, 64, [&](auto before, auto row) { exact.fill_row(before, row); });
     const auto r = testing::model_laws(bounded);
+    BOOST_TEST(r.breaks("truncating and extending equals a fresh sequence"), r);
+}
+
+/// Keeps its last four tokens, and rewinds behind them without a word.
+struct keeps_a_window : function_model {
+    using function_model::function_model;
+    void truncate(sequence_type& sequence, std::size_t length) const {
+        const std::size_t held = sequence.tokens.size(), lost = std::min(length, held < 4 ? 0 : held - 4);
+        function_model::truncate(sequence, length);
+        std::fill_n(sequence.tokens.begin(), lost, token{0});
+    }
+};
+
+// A rewind behind a sliding window was said to work, and the tokens there were gone.
+BOOST_AUTO_TEST_CASE(invariant_74_a_rewind_behind_a_window_is_whole) {
+    for (const char* const name : {"mistral_odd", "gemma3_odd"}) {
+        const auto windowed = testing::read_dense_case(name);
+        const temporary_directory folder;
+        const auto model = llama::host_model::load(windowed.write_gguf(folder / "model.gguf"), {.threads = 1});
+        BOOST_TEST(model.configuration().positions_of(0).window < windowed.ids.size() / 2);
+        BOOST_TEST(model.configuration().positions_of(0).window > 0u);
+        auto fresh = model.make_sequence(), rewound = model.make_sequence();
+        const std::span<const token> ids(windowed.ids);
+        const auto expected = model.extend(fresh, ids, 1);
+        for (std::size_t length = 1; length < ids.size(); length += 5) {
+            model.extend(rewound, ids.subspan(model.length(rewound)), 1);
+            model.truncate(rewound, length);
+            BOOST_TEST(same(model.extend(rewound, ids.subspan(length), 1)[0], expected[0]), name << " to " << length);
+        }
+    }
+    const auto exact = testing::hashed_model(6, 1);
+    const auto r =
+        testing::model_laws(keeps_a_window(6, 64, [&](auto before, auto row) { exact.fill_row(before, row); }));
     BOOST_TEST(r.breaks("truncating and extending equals a fresh sequence"), r);
 }
 
