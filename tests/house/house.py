@@ -284,6 +284,17 @@ class Text(House):
                     offenders.append(f"{name(page)} links to {target} for {text}, which is not in it")
         self.assertNothing(offenders)
 
+    def test_pages_list_the_architectures_that_are_read(self):
+        table = (ROOT / "include/augur/llama/architectures.hpp").read_text(encoding="utf-8")
+        names = set(re.findall(r'\.(?:gguf|model_type) = "(\w+)"', table))
+        self.assertGreater(len(names), 12)
+        page = (ROOT / "docs/llama/host.md").read_text(encoding="utf-8")
+        self.assertEqual([name for name in names if f"`{name}`" not in page], [])
+        row = next(line for line in lines_of(ROOT / "README.md") if line.startswith("|Llama, ")).split("|")[1]
+        front = row.lower().replace(" ", "").split("[")[0].replace("(text)", "_text").rstrip(":").split(",")
+        self.assertEqual(set(front) - names, set())
+        self.assertEqual(set(re.findall(r'\.model_type = "(\w+)"', table)) - set(front), set())
+
     def test_files_and_tests_that_pages_name_are_there(self):
         """`tests/x.cpp` and its like, and names as long as those of test cases are."""
         path = re.compile(r"`((?:include/augur|tests|benchmarks|examples|docs)/[\w./-]+\.\w+)`")
