@@ -277,7 +277,7 @@ struct keeps_a_window : function_model {
 BOOST_AUTO_TEST_CASE(invariant_74_a_rewind_behind_a_window_is_whole) {
     for (const char* const name : {"mistral_odd", "gemma3_odd"}) {
         const auto windowed = testing::read_dense_case(name);
-        const temporary_directory folder;
+        const testing::temporary_directory folder;
         const auto model = llama::host_model::load(windowed.write_gguf(folder / "model.gguf"), {.threads = 1});
         BOOST_TEST(model.configuration().positions_of(0).window < windowed.ids.size() / 2);
         BOOST_TEST(model.configuration().positions_of(0).window > 0u);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "augur/policy/concept.hpp"
+#include "augur/policy/plan_query.hpp"
 #include "augur/testing/choices.hpp"
 #include "augur/testing/random_inputs.hpp"
 #include "augur/testing/report.hpp"
