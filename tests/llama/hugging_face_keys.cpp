@@ -70,6 +70,10 @@ BOOST_AUTO_TEST_CASE(switches_lists_and_windows) {
     pass("_name", "a/b");
     pass("unheard_of", nullptr);
     refuse("unheard_of", {{"a", 1}}, {"is not understood, and may change"});
+    pass("text_config", {{"eos_token_id", {8}}, {"hidden_size", 64}, {"dtype", "bfloat16"}});  // which says it again
+    refuse("text_config", {{"eos_token_id", {8}}, {"hidden_size", 65}}, {"65", "is not understood"});
+    refuse("text_config", {{"head_dim", 16}}, {"16", "is not understood"});
+    refuse("text_config", 1, {"is not understood"});
 }
 
 BOOST_AUTO_TEST_CASE(weights_that_others_quantized_are_called_by_their_method) {

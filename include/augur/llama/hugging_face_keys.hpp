@@ -184,6 +184,19 @@ inline constexpr std::string_view json_switches[] = {
     "use_bidirectional_attention",
 };
 
+/// Whether an object inside says nothing of what the model computes that the file does not say, too.
+inline bool repeats(const nlohmann::json& inside, const nlohmann::json& all) {
+    const auto is_known = [&](const auto& each) {
+        const auto& [key, value] = each;
+        const auto* const idle = std::find(std::begin(json_keys_idle), std::end(json_keys_idle), key);
+        const bool is_idle = idle != std::end(json_keys_idle) || key.ends_with("_token_id");
+        return is_idle || (all.contains(key) && all[key] == value);
+    };
+    if (!inside.is_object()) return false;
+    const auto items = inside.items();
+    return std::all_of(items.begin(), items.end(), is_known);
+}
+
 /// Throws, with key and value, where one says that the model is not what is computed here, or is not known.
 inline void check_json_keys(const io::json_reader<>& in, const architecture& of) {
     const auto refuse = [&](std::string_view key, std::string_view why) {
@@ -210,6 +223,7 @@ inline void check_json_keys(const io::json_reader<>& in, const architecture& of)
         };
         if (is_neutral(json_neutral_numbers, false) || is_neutral(json_scales, of.has_scales)) return;
         if (is_neutral(json_caps, of.has_caps) || key.starts_with("_")) return;
+        if (key == "text_config" && repeats(in.value()[key], in.value())) return;
         refuse(key, "understood, and may change what the model computes");
     };
     for (const auto& [key, value] : in.value().items()) {
