@@ -80,12 +80,15 @@ def rows_of(got, weights, engine):
 
 def schemes(chosen):
     draft = chosen.draft or chosen.model
+    twin = chosen.output / f"again_{draft.name}"  # of a cascade of three, whose drafts have names of their own
+    twin.unlink(missing_ok=True)
+    twin.symlink_to(draft)
     found = []
     for weights in chosen.weights.split(","):
         model = model_in(chosen, weights)
         of_one = [scheme for scheme in chosen.schemes or OF_ONE if scheme != "hybrid" or (chosen.ngrams and model == chosen.model)]
         for engine in ENGINES:
-            for names, drafts in ((of_one, [draft]), (() if chosen.schemes else OF_TWO, [draft, draft])):
+            for names, drafts in ((of_one, [draft]), (() if chosen.schemes else OF_TWO, [draft, twin])):
                 if names:
                     got = compared(chosen, model, engine, names, drafts)
                     found += [row for row in rows_of(got, weights, engine) if row["scheme"] != "plain" or len(drafts) == 1]
@@ -109,37 +112,37 @@ class EngineLookup(measure.Lookup):
         return self.augur(prompt_file, "--engine", engine, "--ignore-eos", *scheme)
 
     def variants(self, prompt_file, widths):
-        made = {}
+        commands = {}
         for engine in ENGINES:
-            made[engine, "plain"] = lambda engine=engine: self.of_engine(engine, prompt_file, "--scheme", "plain")
-            made[engine, "lookup"] = lambda engine=engine: self.of_engine(engine, prompt_file, "--scheme", "lookup")
+            commands[engine, "plain"] = lambda engine=engine: self.of_engine(engine, prompt_file, "--scheme", "plain")
+            commands[engine, "lookup"] = lambda engine=engine: self.of_engine(engine, prompt_file, "--scheme", "lookup")
             for width in map(str, widths):
-                made[engine, f"lookup, {width}"] = lambda engine=engine, width=width: self.of_engine(
+                commands[engine, f"lookup, {width}"] = lambda engine=engine, width=width: self.of_engine(
                     engine, prompt_file, "--scheme", "lookup", "--length", width
                 )
         if self.llama_tools:
-            made["programs", "plain"] = lambda: self.llama("llama-lookup", prompt_file, "--ignore-eos", "--spec-draft-n-max", "0")
+            commands["programs", "plain"] = lambda: self.llama("llama-lookup", prompt_file, "--ignore-eos", "--spec-draft-n-max", "0")
         for width in map(str, widths if self.llama_tools else ()):
-            made["programs", f"llama-lookup, {width}"] = lambda width=width: self.llama(
+            commands["programs", f"llama-lookup, {width}"] = lambda width=width: self.llama(
                 "llama-lookup", prompt_file, "--ignore-eos", "--spec-draft-n-max", width
             )
             simple = ("--ignore-eos", "--spec-type", "ngram-simple", "--spec-ngram-simple-size-m", width)
-            made["programs", f"ngram-simple, {width}"] = lambda simple=simple: self.llama("llama-speculative-simple", prompt_file, *simple)
-        return made
+            commands["programs", f"ngram-simple, {width}"] = lambda simple=simple: self.llama("llama-speculative-simple", prompt_file, *simple)
+        return commands
 
 
 def speeds_of(asked, prompt_file, widths, repeat):
     """By variant its speed over its own side's plain decoding, and whether the text is that one's."""
     variants = asked.variants(prompt_file, widths)
-    made = collections.defaultdict(list)
+    results = collections.defaultdict(list)
     for turn in range(repeat):
         for name in variants if turn % 2 == 0 else reversed(variants):
-            made[name].append(variants[name]())
-    rate = {name: statistics.median(one["rate"] for one in of) for name, of in made.items()}
+            results[name].append(variants[name]())
+    rate = {name: statistics.median(one["rate"] for one in of) for name, of in results.items()}
     found = {}
     for side, name in variants:
         same = report.same_text if side == "programs" else list.__eq__
-        equal = all(same(one["text"], made[side, "plain"][0]["text"]) for one in made[side, name])
+        equal = all(same(one["text"], results[side, "plain"][0]["text"]) for one in results[side, name])
         found[f"{side}: {name}"] = {"rate": rate[side, name], "speedup": rate[side, name] / rate[side, "plain"], "equal": equal}
     return found
 

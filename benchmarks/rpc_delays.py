@@ -133,16 +133,16 @@ def netem_link(milliseconds):
 @contextlib.contextmanager
 def network(link, milliseconds):
     """Three namespaces with this link between, taken away again whatever happens."""
-    made = []
+    running = []
     try:
         for place in PLACES:
             command("ip", "netns", "add", space(place))
-            made.append(place)
+            running.append(place)
             command(*inside(place, "ip", "link", "set", "lo", "up"))
         with (netem_link if link == "netem" else tun_link)(milliseconds):
             yield
     finally:
-        for place in made:
+        for place in running:
             command("ip", "netns", "del", space(place))
 
 
@@ -183,7 +183,7 @@ def servers(folder):
             each.wait()
 
 
-def made(words):
+def output_of(words):
     done = subprocess.run([str(word) for word in words], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         sys.exit(f"rpc_delays.py: error: {' '.join(map(str, words))}: {done.stderr.strip()}")
@@ -192,7 +192,7 @@ def made(words):
 
 def asked(chosen, more, where=()):
     common = ("--model", chosen.model, "--engine", "llama.cpp", "--threads", 1, "--max-tokens", chosen.max_tokens, "--json")
-    return made([*where, chosen.program, *more, *common])
+    return output_of([*where, chosen.program, *more, *common])
 
 
 def texts(chosen, where=(), rpc=()):
