@@ -3,37 +3,20 @@
 
 #include <augur/io/text/chat_template.hpp>
 #include <augur/types/error.hpp>
-#include <ctime>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <string>
+
+#include "render_options.hpp"
 
 namespace {
 
 using nlohmann::ordered_json;
 
-std::tm fixed_time() {
-    std::tm time{};
-    time.tm_year = 124;
-    time.tm_mon = 6;
-    time.tm_mday = 26;
-    time.tm_wday = 5;
-    time.tm_yday = 207;
-    time.tm_hour = 13;
-    time.tm_min = 5;
-    return time;
-}
-
 ordered_json rendered(const ordered_json& asked) {
     try {
         const augur::io::chat_template layout(asked.at("template").get<std::string>());
-        augur::io::render_options options;
-        options.add_generation_prompt = asked.at("add_generation_prompt").get<bool>();
-        options.tools = asked.value("tools", ordered_json());
-        options.documents = asked.value("documents", ordered_json());
-        options.variables = asked.value("variables", ordered_json());
-        options.clock = fixed_time;
-        return {{"text", layout.render_json(asked.at("messages"), options)}};
+        return {{"text", layout.render_json(asked.at("messages"), render_options_of(asked))}};
     } catch (const augur::error& caught) {
         return {{"error", caught.what()}};
     }

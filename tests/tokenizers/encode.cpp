@@ -10,12 +10,13 @@
 #include <augur/io/text/tokenizer_json.hpp>
 #include <augur/types/error.hpp>
 #include <augur/types/token.hpp>
-#include <ctime>
 #include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
+
+#include "../templates/render_options.hpp"
 
 namespace {
 
@@ -26,29 +27,11 @@ augur::io::vocabulary words_of(const std::filesystem::path& path) {
     return augur::io::read_vocabulary(augur::io::gguf_file(path));
 }
 
-std::tm fixed_time() {
-    std::tm time{};
-    time.tm_year = 124;
-    time.tm_mon = 6;
-    time.tm_mday = 26;
-    time.tm_wday = 5;
-    time.tm_yday = 207;
-    time.tm_hour = 13;
-    time.tm_min = 5;
-    return time;
-}
-
 std::vector<augur::token> chat_ids(const augur::io::tokenizer& tokens, const ordered_json& asked) {
     auto words = tokens.words();
     words.chat_template = asked.at("template").get<std::string>();
     const augur::io::chat_template layout(words);
-    augur::io::render_options options;
-    options.add_generation_prompt = asked.at("add_generation_prompt").get<bool>();
-    options.tools = asked.value("tools", ordered_json());
-    options.documents = asked.value("documents", ordered_json());
-    options.variables = asked.value("variables", ordered_json());
-    options.clock = fixed_time;
-    return augur::io::encode_chat(tokens, layout, layout.render_json(asked.at("messages"), options));
+    return augur::io::encode_chat(tokens, layout, layout.render_json(asked.at("messages"), render_options_of(asked)));
 }
 
 ordered_json encoded(const augur::io::tokenizer& tokens, const ordered_json& asked) {
