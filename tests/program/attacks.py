@@ -22,7 +22,7 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
 import ngram_file  # noqa: E402
 import tiny_model  # noqa: E402
-from calibration_text import fnv, with_checksum  # noqa: E402
+from calibration_text import compact, fnv, parsed, with_checksum  # noqa: E402
 from program import DRAFT, FINGERPRINT, PROGRAM, TARGET, environment  # noqa: E402
 
 MEMORY = 2 << 30  # of addresses; a run needs a tenth
@@ -203,7 +203,7 @@ def grown(folder):
     tiny_model.write_checkpoint(folder / "hydra.gguf", "hydra", FINGERPRINT)
     done = run(grow(folder), folder)
     assert done.returncode == 0, done.stderr
-    both = [json.loads((folder / name).read_text()) for name in ("bank.json", "bank.json.state")]
+    both = [parsed((folder / name).read_text()) for name in ("bank.json", "bank.json.state")]
     (folder / "bank.json").unlink()
     for each in both:
         del each["checksum"]
@@ -212,7 +212,7 @@ def grown(folder):
 
 def sealed(content, was="", becomes=""):
     """With the checksum that it should have, once a text in it is another."""
-    text = json.dumps(content, separators=(",", ":"))
+    text = compact(content)
     assert was in text, (was, text)
     return with_checksum(text.replace(was, becomes, 1))
 
@@ -220,7 +220,7 @@ def sealed(content, was="", becomes=""):
 def hostile_values(content, values, sound=()):
     """The content with each of these values, which are part of it, in turn any of the hostile numbers; but for what is sound."""
     for key, value in values.items():
-        own = json.dumps({key: value}, separators=(",", ":"))[1:-1]
+        own = compact({key: value})[1:-1]
         for number in HOSTILE_NUMBERS:
             if (key, number) not in sound:
                 yield sealed(content, own, f'"{key}":{number}')
@@ -284,7 +284,7 @@ def states_of_trees_that_grow(folder):
         path.write_text(text)
         yield grow(folder, says=("--state",))
     for key in state["about"]:
-        own = json.dumps({key: state["about"][key]}, separators=(",", ":"))[1:-1]
+        own = compact({key: state["about"][key]})[1:-1]
         path.write_text(sealed(state, own, f'"{key}":"other"'))
         yield grow(folder, says=("--state", key, "'\"other\"'"))
     for paths, word in NO_TREES.items():
@@ -322,7 +322,7 @@ def shards_of_trees_that_grow(folder):
         done = [run(shard(number), folder).returncode for number in ("1/2", "2/2")]
     assert done == [0, 0], done
     merge = Attempt((*grow(folder).arguments, "--merge", one, two), says=("--merge",))
-    state = json.loads(two.read_text())
+    state = parsed(two.read_text())
     del state["checksum"]
     two.unlink()
     for number in ("0/2", "3/2", "1/0", "1/", "/2", "-1/2", "1/99999999999999999999", "1/3", "2", "", ESCAPE):
@@ -336,7 +336,7 @@ def shards_of_trees_that_grow(folder):
         yield merge
         yield shard("1/2", says=("--shard",))
     for key in state["about"]:
-        own = json.dumps({key: state["about"][key]}, separators=(",", ":"))[1:-1]
+        own = compact({key: state["about"][key]})[1:-1]
         two.write_text(sealed(state, own, f'"{key}":"other"'))
         yield dataclasses.replace(merge, says=("--merge", key, "'\"other\"'"))
     whole = sealed(state)

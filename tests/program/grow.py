@@ -10,7 +10,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
 import ngram_file  # noqa: E402
 import tiny_model  # noqa: E402
-from calibration_text import fnv  # noqa: E402
+from calibration_text import compact, fnv, parsed  # noqa: E402
 from program import DRAFT, FINGERPRINT, FOLDER, PROGRAM, PROMPTS, TARGET, ProgramTest, environment, family, run  # noqa: E402
 
 MEMBERS = family("grown", ["hydra", "medusa", "eagle", "draft"])
@@ -161,13 +161,13 @@ class Grow(ProgramTest):
         self.refuses(["--report", "--shard 1/3"], *command(own, "--shard", "1/3", "--report", FOLDER / "page.html"))
 
     def sealed(self, text, change, nodes=None):
-        content = json.loads(text)
+        content = parsed(text)
         del content["checksum"]
         change(content)
         if nodes:
             content["about"]["nodes"] = nodes
-        content["checksum"] = fnv(json.dumps(content, separators=(",", ":")).encode())
-        return json.dumps(content, separators=(",", ":")) + "\n"
+        content["checksum"] = fnv(compact(content).encode())
+        return compact(content) + "\n"
 
     def test_above_temperature_0_it_grows_by_the_draws_of_the_seed(self):
         growths = []
@@ -232,13 +232,13 @@ class Grow(ProgramTest):
 
     def two_trees(self, name, paths=([[0]], [[0], [1], [0, 0]]), bank=None, **changes):
         """A bank by hand: on the tiny model plain decoding is the fastest, so that the one that is grown has one tree."""
-        content = json.loads((bank or self.bank).read_text())
+        content = parsed((bank or self.bank).read_text())
         del content["checksum"]
         figures = {"accepted_length": 1.0, "scored_length": 1.0, "tokens_per_second": 1.0}
         content["trees"] = [{"paths": each, **figures} for each in paths]
         content.update({"depth": 2, "threshold": 1e-4, "conservative": 0, "aggressive": 1, **changes})
-        content["checksum"] = fnv(json.dumps(content, separators=(",", ":")).encode())
-        (FOLDER / name).write_text(json.dumps(content))
+        content["checksum"] = fnv(compact(content).encode())
+        (FOLDER / name).write_text(compact(content))
         return FOLDER / name
 
     def switches(self, bank, *more, heads=HEADS):

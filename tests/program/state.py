@@ -9,7 +9,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
 import tiny_model  # noqa: E402
-from calibration_text import with_checksum  # noqa: E402
+from calibration_text import compact, parsed, with_checksum  # noqa: E402
 from program import DRAFT, FINGERPRINT, FOLDER, TARGET, ProgramTest, family, run  # noqa: E402
 
 OTHER = tiny_model.write(FOLDER / "other.gguf", seed=9, layers=2)
@@ -38,7 +38,7 @@ class State(ProgramTest):
         return self.generated(*words, **options)
 
     def kept(self):
-        return json.loads(self.path.read_text())
+        return parsed(self.path.read_text())
 
     def stays(self, expected, *more, model=TARGET, **options):
         """Refused, with nothing printed, and the file is as it was."""
@@ -83,7 +83,7 @@ class State(ProgramTest):
                 "drafting": [[0, 0]] * 4,
                 "accepted": [[] for _ in range(48)],
             }
-            self.path.write_text(with_checksum(json.dumps(state, separators=(",", ":"))))
+            self.path.write_text(with_checksum(compact(state)))
             self.text("--trace", trace)
             drafted[name] = [len(json.loads(line)["drafted"]) for line in trace.read_text().splitlines()]
         self.assertGreater(drafted["cheap"][0], 0)
@@ -109,7 +109,7 @@ class State(ProgramTest):
             self.assertIn(key, state["about"])
             state["about"][key] = "something else"
             good = self.path.read_bytes()
-            self.path.write_text(with_checksum(json.dumps(state, separators=(",", ":"))))
+            self.path.write_text(with_checksum(compact(state)))
             self.stays([f"{key} was", "something else", "and is"])
             self.path.write_bytes(good)
 
@@ -129,7 +129,7 @@ class State(ProgramTest):
         self.text(*layer)
         state = self.kept()
         state["verify_seconds"] = [0.001] * 11
-        cheap = with_checksum(json.dumps(state, separators=(",", ":")))
+        cheap = with_checksum(compact(state))
         drawn = ("--temperature", 1, "--accept")
         for more, policy in (
             ((), "cost_aware<grown_tree>{"),
@@ -157,7 +157,7 @@ class State(ProgramTest):
         self.assertIn("eagle", self.kept()["about"])
         state = self.kept()
         state["about"]["eagle"] = "0123456789abcdef"
-        self.path.write_text(with_checksum(json.dumps(state, separators=(",", ":"))))
+        self.path.write_text(with_checksum(compact(state)))
         self.stays(["eagle was", "0123456789abcdef"], "--scheme", "eagle", **using)
 
     def test_temperature_and_seed_may_change(self):
@@ -180,9 +180,9 @@ class State(ProgramTest):
 
     def test_numbers_that_cannot_be_are_refused_with_their_value(self):
         self.text()
-        state = json.dumps(self.kept(), separators=(",", ":"))
+        state = compact(self.kept())
         chains = self.kept()["policies"]["chains"]
-        first = json.dumps(chains["passes"][0], separators=(",", ":"))
+        first = compact(chains["passes"][0])
         for bad, expected in (
             ("[-1,4]", "-1 seconds"),
             ("[1e+300,4]", "1e+300 seconds"),
@@ -203,16 +203,16 @@ class State(ProgramTest):
             ({"looks": [-1, *chains["looks"][1:]]}, "met -1 times"),
             ({"drafting": []}, "0 drafters"),
         ):
-            changed = json.loads(state)
+            changed = parsed(state)
             changed["policies"]["chains"].update(change)
-            self.path.write_text(with_checksum(json.dumps(changed, separators=(",", ":"))))
+            self.path.write_text(with_checksum(compact(changed)))
             self.stays([expected, str(self.path)])
         for change, expected in (
             ({"augur.state": 1}, "its version is 1"),
             ({"verify_seconds": [-1]}, "-1"),
             ({"policies": {"bushes": {"passes": [], "drafting": [], "accepted": [], "looks": []}}}, "bushes"),
         ):
-            self.path.write_text(with_checksum(json.dumps({**json.loads(state), **change}, separators=(",", ":"))))
+            self.path.write_text(with_checksum(compact({**parsed(state), **change})))
             self.stays([expected, str(self.path)])
 
     def test_schemes_that_learn_nothing_are_told_so(self):

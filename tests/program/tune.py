@@ -13,7 +13,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
 import tiny_model  # noqa: E402
-from calibration_text import with_checksum  # noqa: E402
+from calibration_text import compact, parsed, with_checksum  # noqa: E402
 from program import DRAFT, FINGERPRINT, FOLDER, PROGRAM, TARGET, ProgramTest, environment, run  # noqa: E402
 
 TASKS = ("code", "talk")
@@ -47,7 +47,7 @@ class Tune(ProgramTest):
 
     def found(self, *more, **options):
         self.works(*self.command(*more, **options))
-        return json.loads(self.output.read_text())
+        return parsed(self.output.read_text())
 
     def test_every_scheme_and_task_has_an_entry(self):
         found = self.found("--per-task", schemes="sd,eaad,fsd,ead")
@@ -135,14 +135,14 @@ class Tune(ProgramTest):
         for speeds, scheme in (((1.5, 1.2, 9), "sd"), ((1.1, 1.2, 9), "eaad"), ((0.9, 1.01, 9), "eaad")):
             for name, speed in zip(("sd", "eaad", "fsd"), speeds):
                 entries[name]["speedup"] = speed
-            self.output.write_text(with_checksum(json.dumps(found, separators=(",", ":"))))
+            self.output.write_text(with_checksum(compact(found)))
             result = self.generated(*arguments)
             self.assertEqual((scheme, "auto"), (result["scheme"], result["settings"]["requested_scheme"]))
             if scheme == "sd":
                 self.assertEqual(f"fixed_length{{.tokens={entries['sd']['settings']['length']}}}", result["settings"]["policy"])
                 self.assertEqual("fixed_length{.tokens=7}", self.generated(*arguments, "--length", 7)["settings"]["policy"])
         entries["eaad"]["speedup"] = entries["sd"]["speedup"] = 0.9
-        self.output.write_text(with_checksum(json.dumps(found, separators=(",", ":"))))
+        self.output.write_text(with_checksum(compact(found)))
         self.assertEqual("eaad", self.generated(*arguments, noting="no lossless scheme")["scheme"])  # what auto is with --draft
         self.refuses(["task 'poetry'", str(self.output)], "generate", "--model", TARGET, *arguments, "--task", "poetry")
 
@@ -185,7 +185,7 @@ class Tune(ProgramTest):
         self.refuses("cannot read", *arguments, "--calibration", self.folder / "none.json")
 
     def test_numbers_of_calibrations_have_the_ranges_of_flags(self):
-        text = json.dumps(self.found(schemes="sd"), separators=(",", ":"))
+        text = compact(self.found(schemes="sd"))
         arguments = ("generate", "--model", TARGET, "--prompt", "one", "--scheme", "sd", "--draft", DRAFT, "--threads", 1)
         calibration = ("--calibration", self.output)
         length = json.loads(text)["entries"][0]["settings"]["length"]
