@@ -354,8 +354,8 @@ void check_criterion(const learn_options& chosen) {
             "--accept rejection_sampling and a --temperature above 0, which is ",
             temperature);
     }
-    if (chosen.learning.trainer.idle && chosen.learning.scheme == "ngram") {
-        detail::fail("--updates is idle, but the scheme is ngram, which counts as it reads");
+    if (chosen.learning.trainer.idle && only_counts(chosen.learning.scheme)) {
+        detail::fail("--updates is idle, but the scheme is ", chosen.learning.scheme, ", which counts as it reads");
     }
 }
 
@@ -409,8 +409,9 @@ void learn(learn_options chosen) {
         chosen.learning.trainer.losses.drawn_at = static_cast<double>(chosen.sampling.temperature.value);
     }
     for (const auto& [flag, path] : written_by(chosen)) {
-        if (chosen.learning.scheme != "ngram" || path.empty()) continue;
-        detail::fail(flag, " is ", path, ", but the scheme is ngram, which keeps nothing between runs");
+        if (!only_counts(chosen.learning.scheme) || path.empty()) continue;
+        detail::fail(flag, " is ", path, ", but the scheme is ", chosen.learning.scheme,
+                     ", which keeps nothing between runs");
     }
     if (chosen.learning.attention_rank != 0 && !chosen.replay.empty()) {
         detail::fail("--replay is ", chosen.replay, ", but --attention-rank is ", chosen.learning.attention_rank,
@@ -578,9 +579,9 @@ void add_learn(CLI::App& program) {
     command->add_flag("--chat", chosen->chat, "Wrap the prompts in the model's chat template");
     add_choice<std::string>(
         *command, "--scheme", chosen->learning.scheme,
-        {{"dvi", "dvi"}, {"medusa", "medusa"}, {"hydra", "hydra"}, {"eagle", "eagle"}, {"ngram", "ngram"}},
+        {{"dvi", "dvi"}, {"medusa", "medusa"}, {"hydra", "hydra"}, {"eagle", "eagle"}, {"ngram", "ngram"}, {"suffix", "suffix"}},
         "What drafts and learns: dvi (the model's first layers), medusa, hydra, eagle (its "
-        "output) or ngram");
+        "output), ngram or suffix");
     command->add_option("--heads", chosen->learning.heads, "medusa, hydra: start from these; eagle: the layer")
         ->type_name("FILE");
     const auto head_count = [chosen](const std::string& text) {

@@ -4,6 +4,7 @@
 #include <augur/accept/exact.hpp>
 #include <augur/accept/rejection_sampling.hpp>
 #include <augur/draft/ngram_memory.hpp>
+#include <augur/draft/suffix_lookup.hpp>
 #include <augur/io/files/quote.hpp>
 #include <augur/policy/fixed_length.hpp>
 #include <type_traits>
@@ -80,11 +81,30 @@ using attending_drafter = shown_drafter<learned_attending>;
 using heads_drafter = shown_drafter<learned_heads>;
 using eagle_drafter = shown_drafter<learned_eagle>;
 
+/// N-grams' majority, in fixed memory.
+struct counted_ngrams {
+    draft::ngram_memory memory;
+    explicit counted_ngrams(std::size_t vocabulary)
+        : memory({.shortest = 1, .longest = 4, .vocabulary_size = vocabulary}) {}
+    auto drafter() const { return draft::learned_ngrams(memory); }
+    auto watcher() { return draft::ngram_watcher(memory); }
+    std::size_t samples() const { return memory.size(); }
+};
+
+/// Suffixes of all texts, and how often they occurred.
+struct counted_suffixes {
+    draft::suffix_memory memory;
+    explicit counted_suffixes(std::size_t vocabulary) : memory(vocabulary) {}
+    auto drafter() const { return draft::suffix_lookup(memory); }
+    auto watcher() { return draft::suffix_watcher(memory); }
+    std::size_t samples() const { return memory.tokens(); }
+};
+
 /// Learns by counting, and keeps nothing between runs.
-class ngram_drafter final : public learned_drafter {
+template <class Counted>
+class counting_drafter final : public learned_drafter {
  public:
-    explicit ngram_drafter(const llama::host_model& target)
-        : memory_({.shortest = 1, .longest = 4, .vocabulary_size = target.vocabulary_size()}) {}
+    explicit counting_drafter(const llama::host_model& target) : counted_(target.vocabulary_size()) {}
 
     void restore(const std::string&) override {}
     void save(const std::string&) override {}
@@ -93,7 +113,7 @@ class ngram_drafter final : public learned_drafter {
     void catch_up() override {}
     train::diagnostics report() const override {
         train::diagnostics total;
-        total.samples = memory_.size();
+        total.samples = counted_.samples();
         total.tokens = tokens_;
         return total;
     }
@@ -101,11 +121,11 @@ class ngram_drafter final : public learned_drafter {
  private:
     run_result decode_text(const engine& target, const run_request& request, const draft_bounds& bounds,
                            slow_watcher verifier) override {
-        draft::ngram_watcher learns(memory_);
+        auto learns = counted_.watcher();
+        if constexpr (requires { learns.read(request.prompt); }) learns.read(request.prompt);
         run_result result = run_lossless(request, [&](auto criterion) {
             const auto run_by = [&](const auto& until) {
-                return run_scheme(speculate(draft::learned_ngrams(memory_), target, until, criterion), request, learns,
-                                  verifier);
+                return run_scheme(speculate(counted_.drafter(), target, until, criterion), request, learns, verifier);
             };
             if (!bounds.threshold) return run_by(as_pays(bounds));
             return run_by(policy::fixed_length{bounds.most});
@@ -114,7 +134,7 @@ class ngram_drafter final : public learned_drafter {
         return result;
     }
 
-    draft::ngram_memory memory_;
+    Counted counted_;
     std::size_t tokens_ = 0;
 };
 
@@ -147,8 +167,9 @@ std::unique_ptr<learned_drafter> make_learned(const llama::host_model& target, c
     if (chosen.scheme == "dvi") return std::make_unique<exit_drafter>(target, chosen);
     if (has_heads) return std::make_unique<heads_drafter>(target, chosen, options);
     if (chosen.scheme == "eagle") return std::make_unique<eagle_drafter>(target, chosen, options);
-    if (chosen.scheme == "ngram") return std::make_unique<ngram_drafter>(target);
-    detail::fail("--scheme is ", io::quote(chosen.scheme), "; valid are dvi, medusa, hydra, eagle, ngram");
+    if (chosen.scheme == "ngram") return std::make_unique<counting_drafter<counted_ngrams>>(target);
+    if (chosen.scheme == "suffix") return std::make_unique<counting_drafter<counted_suffixes>>(target);
+    detail::fail("--scheme is ", io::quote(chosen.scheme), "; valid are dvi, medusa, hydra, eagle, ngram, suffix");
 }
 
 }  // namespace augur::program

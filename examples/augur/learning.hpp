@@ -41,10 +41,13 @@ struct learning_options {
     train::head_options head{};
     std::size_t attention_rank = 0;  ///< of the last drafting layer's queries, keys and values; with head.layer_rank
     train::trainer_options trainer{};
-    std::string scheme = "dvi";  ///< or medusa, hydra, eagle, ngram
+    std::string scheme = "dvi";  ///< or medusa, hydra, eagle, ngram, suffix
     std::string heads{};         ///< a file of medusa, hydra or eagle to start from
     std::size_t head_count = 4;  ///< without one
 };
+
+/// Schemes that learn by counting: nothing is trained, and nothing kept between runs.
+inline bool only_counts(const std::string& scheme) { return scheme == "ngram" || scheme == "suffix"; }
 
 /// Files in the making, removed where a signal ends the program.
 class removed_on_signals final : public train::unfinished_files {

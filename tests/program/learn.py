@@ -72,7 +72,7 @@ class Learn(ProgramTest):
 
     def test_heads_and_ngrams_learn_to_draft_what_the_model_says(self):
         rate = lambda lines: sum(line["accepted"] for line in lines) / max(1, sum(line["drafted"] for line in lines))
-        for scheme in ("medusa", "hydra", "ngram"):
+        for scheme in ("medusa", "hydra", "ngram", "suffix"):
             reports = self.lines("--scheme", scheme, "--passes", 12, "--compare")
             self.assertEqual({True}, {line["identical"] for line in reports}, scheme)
             first, last = reports[: len(TEXTS)], reports[-2 * len(TEXTS) :]
@@ -132,13 +132,14 @@ class Learn(ProgramTest):
         other = tiny_model.write(FOLDER / "other_heads.gguf", seed=7, layers=2)
         trained = family("of_learn", ["medusa"]) / "tiny" / "medusa.gguf"
         self.assertEqual({True}, {line["identical"] for line in self.lines("--scheme", "medusa", "--heads", trained, "--compare")})
-        self.refuses(["'greedy'", "dvi, medusa, hydra, eagle, ngram"], *learn("--scheme", "greedy"))
+        self.refuses(["'greedy'", "dvi, medusa, hydra, eagle, ngram, suffix"], *learn("--scheme", "greedy"))
         self.refuses(["heads: 4", "2"], *learn("--scheme", "medusa", "--head-count", 2, "--output", adapter))
         self.refuses(["--head-count: ", "heads is 0", "1 and 64"], *learn("--scheme", "medusa", "--head-count", 0))
         self.refuses(["no checkpoint"], *learn("--output", adapter))
         self.refuses(["--exit-layer is 1", "'medusa'"], *learn("--scheme", "medusa", "--exit-layer", 1))
         self.refuses(["--heads", "'dvi'"], *learn("--heads", adapter))
-        self.refuses(["--replay", "ngram"], *learn("--scheme", "ngram", "--replay", FOLDER / "n.replay"))
+        for scheme in ("ngram", "suffix"):
+            self.refuses(["--replay", scheme], *learn("--scheme", scheme, "--replay", FOLDER / "n.replay"))
         self.refuses(["do not see", "hydra"], *use, "--scheme", "hydra", "--adapter", adapter)
         self.refuses(["the model"], "generate", "--model", other, "--prompt", "a", "--scheme", "medusa", "--adapter", adapter)
         self.refuses(["--heads", "--adapter"], *use, "--scheme", "medusa", "--adapter", adapter, "--heads", trained)
