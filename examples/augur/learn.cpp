@@ -577,11 +577,15 @@ void add_learn(CLI::App& program) {
     command->add_option("--replay", chosen->replay, "The replay buffer; resumed and saved like the adapter")
         ->type_name("FILE");
     command->add_flag("--chat", chosen->chat, "Wrap the prompts in the model's chat template");
-    add_choice<std::string>(
-        *command, "--scheme", chosen->learning.scheme,
-        {{"dvi", "dvi"}, {"medusa", "medusa"}, {"hydra", "hydra"}, {"eagle", "eagle"}, {"ngram", "ngram"}, {"suffix", "suffix"}},
-        "What drafts and learns: dvi (the model's first layers), medusa, hydra, eagle (its "
-        "output), ngram or suffix");
+    add_choice<std::string>(*command, "--scheme", chosen->learning.scheme,
+                            {{"dvi", "dvi"},
+                             {"medusa", "medusa"},
+                             {"hydra", "hydra"},
+                             {"eagle", "eagle"},
+                             {"ngram", "ngram"},
+                             {"suffix", "suffix"}},
+                            "What drafts and learns: dvi (the model's first layers), medusa, hydra, eagle (its "
+                            "output), ngram or suffix");
     command->add_option("--heads", chosen->learning.heads, "medusa, hydra: start from these; eagle: the layer")
         ->type_name("FILE");
     const auto head_count = [chosen](const std::string& text) {

@@ -47,7 +47,9 @@ struct learning_options {
 };
 
 /// Schemes that learn by counting: nothing is trained, and nothing kept between runs.
-inline bool only_counts(const std::string& scheme) { return scheme == "ngram" || scheme == "suffix"; }
+inline bool only_counts(const std::string& scheme) {
+    return scheme == "ngram" || scheme == "suffix";
+}
 
 /// Files in the making, removed where a signal ends the program.
 class removed_on_signals final : public train::unfinished_files {

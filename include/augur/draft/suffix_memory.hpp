@@ -97,7 +97,7 @@ class suffix_watcher {
  public:
     explicit suffix_watcher(suffix_memory& memory) : memory_(&memory) {}
 
-    /// Reads the tokens of the text behind those that it has read, so that a prompt can be known before the first round.
+    /// Reads the tokens of the text behind those that it has read: also of a prompt before the first round.
     void read(std::span<const token> text) {
         for (; known_ < text.size(); ++known_) memory_->read(text_, text.subspan(known_, 1));
     }
