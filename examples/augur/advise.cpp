@@ -48,10 +48,18 @@ struct judged_scheme {
 
 /// Who drafts for a scheme; nothing where costs of such rounds are not known.
 const std::string* drafter_of(const std::string& name) {
-    static const std::map<std::string, std::string> all = {
-        {"lookup", ""},          {"sd", "draft"},      {"eaad", "draft"},   {"eaad_as_published", "draft"},
-        {"hysteresis", "draft"}, {"fsd", "draft"},     {"eagle", "eagle"},  {"hybrid", "eagle"},
-        {"hydra", "hydra"},      {"medusa", "medusa"}, {"kangaroo", "exit"}};
+    static const std::map<std::string, std::string> all = {{"lookup", ""},
+                                                           {"suffix", ""},
+                                                           {"sd", "draft"},
+                                                           {"eaad", "draft"},
+                                                           {"eaad_as_published", "draft"},
+                                                           {"hysteresis", "draft"},
+                                                           {"fsd", "draft"},
+                                                           {"eagle", "eagle"},
+                                                           {"hybrid", "eagle"},
+                                                           {"hydra", "hydra"},
+                                                           {"medusa", "medusa"},
+                                                           {"kangaroo", "exit"}};
     const bool is_tree = name.find(":tree=") != std::string::npos || name.find(":bank=") != std::string::npos;
     const auto at = all.find(name.substr(0, name.find(':')));
     return at == all.end() || is_tree ? nullptr : &at->second;

@@ -34,6 +34,9 @@ class chain_runs {
         if (resolved_.scheme == "lookup") {
             return as_it_pays(draft::prompt_lookup(resolved_.lookup_min, resolved_.lookup_max));
         }
+        if (resolved_.scheme == "suffix") {
+            return run_by_suffixes(target_, planned_length(resolved_, request_), criterion_, request_);
+        }
         if constexpr (have_networks<Drafters>) {
             if (auto result = by_networks()) return *std::move(result);
         }

@@ -92,11 +92,11 @@ void add_scheme_options(CLI::App& command, generate_options& into) {
         ->type_name("FILE")
         ->allow_extra_args(false);
     command
-        .add_option(
-            "--scheme", s.scheme,
-            "auto, plain, lookup, hybrid, merged, sd, eaad, eaad_as_published, hysteresis, medusa, hydra, entmtp, "
-            "eagle, "
-            "kangaroo, dvi, fsd, psd_a, psd_f, psd_f_as_published or ead")
+        .add_option("--scheme", s.scheme,
+                    "auto, plain, lookup, suffix, hybrid, merged, sd, eaad, eaad_as_published, hysteresis, medusa, "
+                    "hydra, entmtp, "
+                    "eagle, "
+                    "kangaroo, dvi, fsd, psd_a, psd_f, psd_f_as_published or ead")
         ->type_name("NAME")
         ->default_str("auto");
     command
@@ -131,7 +131,8 @@ void add_scheme_options(CLI::App& command, generate_options& into) {
             choose_tree(into.scheme, text);
             into.tree_file = into.scheme.tree ? text : "";
         },
-        "lookup, sd, medusa, hydra, eagle, merged: the tree that is drafted every round, a JSON array of paths of "
+        "lookup, suffix, sd, medusa, hydra, eagle, merged: the tree that is drafted every round, a JSON array of paths "
+        "of "
         "child ranks; auto: what pays, by measured cost and acceptance, or with --bank (hydra, medusa, eagle, sd) its "
         "fastest; dynamic, or dynamic,depth=5,width=4,nodes=12 (eagle, sd, merged): the nodes that the draft finds "
         "likeliest, anew every round",

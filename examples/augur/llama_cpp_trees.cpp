@@ -13,6 +13,7 @@ run_result run_trees(const scheme_options& resolved, const model::any_model& tar
         const tree_runs<model::any_model, Criterion> trees(resolved, target, request, criterion);
         if constexpr (!judges_draws<Criterion>) {
             if (resolved.scheme == "lookup") return trees.lookup();
+            if (resolved.scheme == "suffix") return trees.by_suffixes();
             if (is_merged) return trees.merged_with_model(*drafters.draft);
         }
         if (drafters.draft) return trees.of_model(*drafters.draft);

@@ -32,6 +32,9 @@ class tree_runs {
     run_result suggested(const auto& drafter) const { return by(drafter, suggested_tree(resolved_, request_)); }
 
     run_result lookup() const { return planned(draft::prompt_lookup(resolved_.lookup_min, resolved_.lookup_max)); }
+    run_result by_suffixes() const {
+        return run_by_suffixes(target_, planned_tree(resolved_, request_), criterion_, request_);
+    }
     run_result of_model(const auto& draft) const {
         if constexpr (!judges_draws<Criterion>) {
             if (resolved_.dynamic || weighs_nodes(resolved_)) {

@@ -9,11 +9,10 @@ namespace {
 
 using scheme_name = std::string_view;
 
-constexpr std::array<scheme_name, 16> drafting_a_number = {
-    "lookup",     "hybrid",   "merged", "sd",  "eaad", "eaad_as_published",
-    "hysteresis", "medusa",   "hydra",
+constexpr std::array<scheme_name, 17> drafting_a_number = {
+    "lookup", "suffix",   "hybrid", "merged", "sd",  "eaad", "eaad_as_published", "hysteresis", "medusa", "hydra",
     "entmtp",  // which says that its bank has the lengths; merged, that its trees have them
-    "eagle",      "kangaroo", "dvi",    "fsd", "ead",  "auto"};
+    "eagle",  "kangaroo", "dvi",    "fsd",    "ead", "auto"};
 constexpr std::array<scheme_name, 2> with_bins = {"eaad", "eaad_as_published"};
 constexpr std::array<scheme_name, 4> looking_up = {"lookup", "hybrid", "merged", "auto"};
 constexpr std::array<scheme_name, 9> with_thresholds = {

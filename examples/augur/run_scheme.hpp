@@ -4,6 +4,8 @@
 #include <augur/decode/generate.hpp>
 #include <augur/decode/resume.hpp>
 #include <augur/detail/stopwatch.hpp>
+#include <augur/draft/suffix_lookup.hpp>
+#include <augur/scheme/speculator.hpp>
 #include <augur/switching/step.hpp>
 #include <cstddef>
 #include <optional>
@@ -203,6 +205,14 @@ run_result run_scheme(const Scheme& scheme, const run_request& request, Watchers
         if (s) added.clear();
         added.insert(added.end(), more.begin(), more.end());
     }
+}
+
+/// Decoding with what followed the suffixes of its own text, or of a conversation's.
+run_result run_by_suffixes(const auto& target, const auto& policy, const auto& criterion, const run_request& request) {
+    draft::suffix_memory memory(target.vocabulary_size());
+    draft::suffix_watcher reads(memory);
+    reads.read(request.prompt);
+    return run_scheme(speculate(draft::suffix_lookup(memory), target, policy, criterion), request, reads);
 }
 
 }  // namespace augur::program

@@ -70,13 +70,13 @@ void check_criterion(const std::string& name, const transform::settings& samplin
 }
 
 void check_scheme(const std::string& name) {
-    constexpr std::array<std::string_view, 14> valid = {
-        "plain",      "lookup", "hybrid", "merged", "sd",    "eaad",     "eaad_as_published",
-        "hysteresis", "medusa", "hydra",  "entmtp", "eagle", "kangaroo", "dvi"};
+    constexpr std::array<std::string_view, 15> valid = {
+        "plain",      "lookup", "suffix", "hybrid", "merged", "sd",       "eaad", "eaad_as_published",
+        "hysteresis", "medusa", "hydra",  "entmtp", "eagle",  "kangaroo", "dvi"};
     if (std::find(valid.begin(), valid.end(), name) == valid.end()) {
         detail::fail(
             "--scheme ", io::quote(name),
-            " is unknown; valid are auto, plain, lookup, hybrid, merged, sd, eaad, eaad_as_published, "
+            " is unknown; valid are auto, plain, lookup, suffix, hybrid, merged, sd, eaad, eaad_as_published, "
             "hysteresis, medusa, hydra, entmtp, eagle, kangaroo, dvi, fsd, psd_a, psd_f, psd_f_as_published, ead");
     }
 }
@@ -216,7 +216,7 @@ void load_bank(scheme_options& into, const io::bank_identity& here) {
 }
 
 bool drafts_what_pays(const scheme_options& resolved) {
-    constexpr std::array<std::string_view, 5> by_cost = {"lookup", "hybrid", "eagle", "medusa", "hydra"};
+    constexpr std::array<std::string_view, 6> by_cost = {"lookup", "suffix", "hybrid", "eagle", "medusa", "hydra"};
     return !resolved.length && !drafts_trees(resolved) &&
            std::find(by_cost.begin(), by_cost.end(), resolved.scheme) != by_cost.end();
 }

@@ -109,6 +109,7 @@ run_result run_trees(const scheme_options& resolved, const engine& target, const
                 return run_by_bank(resolved, target, drafter, criterion, request);
             };
             if (resolved.scheme == "lookup") return trees.lookup();
+            if (resolved.scheme == "suffix") return trees.by_suffixes();
             if (resolved.scheme == "hybrid") return run_hybrid(resolved, target, drafters, criterion, request);
             if (drafters.heads) return scheduled(draft::heads(*drafters.heads, draft::argmax{}));
             if (drafters.eagle) {

@@ -43,6 +43,8 @@ DRAFTING = {  # with whom, and whether that is a copy of the target
     ("lookup", "--length", 4): False,
     ("lookup",): False,
     ("lookup", "--tree", TREE): False,
+    ("suffix",): False,
+    ("suffix", "--tree", TREE): False,
 }
 OF_THREE = ("psd_a", "psd_f", "psd_f_as_published")
 TREES = ("exact", "rejection_sampling", "coupled", "traversal", "multipath_block", "typical")

@@ -87,6 +87,7 @@ class Generate(ProgramTest):
         used_by = {
             "plain": ((), ()),
             "lookup": ((), ("length", "lookup-min", "lookup-max")),
+            "suffix": ((), ("length",)),
             "merged": (of_draft, ("lookup-min", "lookup-max", "length")),  # the last is refused for its trees
             "sd": (of_draft, ("length",)),
             "eaad": (of_draft, ("length", "max-k", "bins", "bin-lengths")),
@@ -137,7 +138,7 @@ class Generate(ProgramTest):
         self.refused("no room", "--scheme", "lookup", "--tree", "auto", "--context", 1, prompt=("--prompt-ids", "1"))
 
     def test_names(self):
-        self.refused(["'fast'", "auto, plain, lookup, hybrid, merged, sd, eaad, eaad_as_published, hysteresis, medusa, hydra, entmtp, eagle, kangaroo, dvi, fsd, psd_a, psd_f, psd_f_as_published, ead"], "--scheme", "fast")
+        self.refused(["'fast'", "auto, plain, lookup, suffix, hybrid, merged, sd, eaad, eaad_as_published, hysteresis, medusa, hydra, entmtp, eagle, kangaroo, dvi, fsd, psd_a, psd_f, psd_f_as_published, ead"], "--scheme", "fast")
         self.refused(["'lenient'", "exact, rejection_sampling, block, coupled"], "--accept", "lenient")
         self.refused(["'q3'", "keep, f32, f16, bf16, q8_0, q4_0, q4_1"], "--weights", "q3")
         self.refused(["'f8'", "f32, q8_0"], "--cache", "f8")

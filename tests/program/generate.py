@@ -114,7 +114,7 @@ class Object(ProgramTest):
 
     def test_counts_agree_for_every_scheme(self):
         for scheme, accept, temperature in itertools.product(
-            ("plain", "lookup", "sd", "eaad", "hysteresis"), ("exact", "coupled", "rejection_sampling", "block"), (0, 0.8)
+            ("plain", "lookup", "suffix", "sd", "eaad", "hysteresis"), ("exact", "coupled", "rejection_sampling", "block"), (0, 0.8)
         ):
             if accept == "exact" and temperature > 0:
                 continue

@@ -18,6 +18,7 @@ HEADS = family("options", ("medusa", "hydra", "eagle"), FINGERPRINT)
 SCHEMES = {
     "plain": (),
     "lookup": (),
+    "suffix": (),
     "merged": ("--draft", DRAFT),
     "sd": ("--draft", DRAFT),
     "eaad": ("--draft", DRAFT),
@@ -44,7 +45,7 @@ OF_SCHEMES = {
     "--epsilon": (0.1, set()),  # with --accept typical alone
     "--delta": (0.1, set()),
     "--length": (3, ALL - {"plain", "merged", "psd_a", "psd_f", "psd_f_as_published"}),
-    "--tree": (TREE, {"lookup", "sd", "medusa", "hydra", "eagle", "merged"}),
+    "--tree": (TREE, {"lookup", "suffix", "sd", "medusa", "hydra", "eagle", "merged"}),
     "--bank": (FOLDER / "no_bank.json", set()),
     "--tree-policy": ("ladder", set()),  # with a bank
     "--tree-feature": ("entropy", set()),

@@ -15,6 +15,7 @@ END, START, IM_END = 0, 1, 2  # control tokens of tiny_model
 SCHEMES = {
     "plain": (),
     "lookup": (),
+    "suffix": (),
     "sd": ("--draft", DRAFT),
     "eaad": ("--draft", DRAFT),
     "hysteresis": ("--draft", DRAFT),
