@@ -68,4 +68,22 @@ BOOST_AUTO_TEST_CASE(an_automaton_counts_every_part_of_texts_that_grow_in_turn) 
     }
 }
 
+BOOST_AUTO_TEST_CASE(parts_of_more_tokens_are_known_but_not_counted) {
+    suffix_automaton automaton(2);
+    for (const ids& text : {ids{1, 2, 3}, ids{9, 2, 3}}) {
+        suffix_automaton::cursor at;
+        for (const token t : text) automaton.read(at, t);
+    }
+    const auto state_of = [&](const ids& part) {
+        auto state = suffix_automaton::root;
+        for (const token t : part) state = automaton.after(state, t);
+        return state;
+    };
+    BOOST_TEST(automaton.count(state_of({2, 3})) == 2U);
+    BOOST_TEST(automaton.length(state_of({1, 2, 3})) == 3U);
+    BOOST_TEST(automaton.count(state_of({9, 2, 3})) == 0U);
+    BOOST_TEST((automaton.shorter(state_of({1, 2, 3})) == state_of({2, 3})));
+    BOOST_TEST(!automaton.goes_on(state_of({2, 3})));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -16,7 +16,7 @@ namespace augur::draft {
 /// The smallest automaton that knows every part of the texts that it read. A state stands for the parts that occurred
 /// at the same places; the parts of a state are suffixes of its longest one. Texts grow independently of each other,
 /// each at its cursor, and none is taken out again.
-/// Counts are exact for parts of up to `longest` tokens, and 0 for states of longer ones only.
+/// Counts are exact for parts of up to `longest` tokens, and too low for longer ones.
 /// Cost: a token is expected to take constant time, at most O(longest) for the counts, and the copy of a state's edges
 /// where one is split. Memory: at most two states of 16 bytes and three edges of 16 to 32 bytes a token. Where memory
 /// fails, read() throws std::bad_alloc, having read nothing.
