@@ -330,7 +330,7 @@ BOOST_AUTO_TEST_CASE(prints_itself) {
         return out.str();
     };
     BOOST_TEST(shown(cost_aware({.verify_seconds = {1, 1.5}})) ==
-               "cost_aware{.max_length=10, .memory=0.95, .probe_after=16, .budget=0.01, .verify_seconds={1, 1.5}}");
+               "cost_aware{.max_length=16, .memory=0.95, .probe_after=16, .budget=0.01, .verify_seconds={1, 1.5}}");
     const std::string trees = "{.max_nodes=32, .max_depth=8, .memory=0.98, .budget=0.01}";
     BOOST_TEST(shown(cost_aware<draft_shape::tree>()) == "cost_aware<tree>" + trees);
     BOOST_TEST(shown(cost_aware<draft_shape::grown_tree>()) == "cost_aware<grown_tree>" + trees);

@@ -92,7 +92,7 @@ BOOST_AUTO_TEST_CASE(they_print_what_they_are) {
         return out.str();
     };
     BOOST_TEST(shown(chain_options{.verify_seconds = {1, 1.5}}) ==
-               "{.max_length=10, .memory=0.95, .probe_after=16, .budget=0.01, .verify_seconds={1, 1.5}}");
+               "{.max_length=16, .memory=0.95, .probe_after=16, .budget=0.01, .verify_seconds={1, 1.5}}");
     BOOST_TEST(shown(tree_options{}) == "{.max_nodes=32, .max_depth=8, .memory=0.98, .budget=0.01}");
 }
 

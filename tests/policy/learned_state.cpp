@@ -86,7 +86,7 @@ BOOST_AUTO_TEST_CASE(a_second_text_spends_less_where_drafts_do_not_pay) {
     chain_policy fresh, second({}, first.learned());
     const text again = write(fresh, in, 15), then = write(second, in, 15);  // before anything is tried again
     BOOST_TEST(again.seconds > 15.5);
-    BOOST_TEST(then.seconds == 15);
+    BOOST_TEST(then.seconds < 15.5);
 }
 
 BOOST_AUTO_TEST_CASE(costs_that_changed_are_learned_anew) {
@@ -330,7 +330,7 @@ BOOST_AUTO_TEST_CASE(what_nobody_can_have_learned_is_refused_with_its_value) {
             },
             augur::detail::message(bad, " tokens accepted"));
     }
-    refuses([](learned_state& k) { k.accepted[0].resize(11); }, "11 positions of a draft, but there are 10");
+    refuses([](learned_state& k) { k.accepted[0].resize(17); }, "17 positions of a draft, but there are 16");
     refuses([](learned_state& k) { k.accepted.pop_back(); }, "47 groups of drafts, but there are 48");
     refuses([](learned_state& k) { k.looks.clear(); }, "0 groups of rows, but there are 48");
     refuses([](learned_state& k) { k.drafting.resize(5); }, "5 drafters, but there are 4");

@@ -102,14 +102,14 @@ class chain_planner : protected time_account {
     double acceptance(const observation& seen, std::size_t position) const {
         const kind& of = source_of(seen).kinds[kind_of(seen)];
         double rate = expected_before(seen);
-        for (std::size_t i = 0; i <= position; ++i) rate = of.positions[i].rate(rate, doubt_of(seen));
+        for (std::size_t i = 0; i <= position; ++i) rate = of.positions[i].rate(rate, doubt);
         return rate;
     }
 
  private:
     static constexpr double most_recalled = 8;  ///< tokens
     static constexpr double first_looks = 7;    ///< rows, fading, before what they show decides whether to look
-    static constexpr double doubt = 3;          ///< tokens that an expectation from a row's entropy counts as
+    static constexpr double doubt = 3;          ///< tokens that an expectation counts as
     static constexpr std::size_t matches = 7;   ///< kinds by match; 0 is without any
     static constexpr std::array<double, 4> edges = {0.5, 1.5, 2.5, 3.5};  ///< nats, of kinds by entropy
     static constexpr std::size_t all_kinds = matches + edges.size() + 1;
@@ -165,7 +165,6 @@ class chain_planner : protected time_account {
         return static_cast<double>(seen.match_length + 1) / static_cast<double>(seen.match_length + 3);
     }
 
-    static double doubt_of(const observation& seen) { return kind_of(seen) < matches ? 1 : doubt; }
     bool due(std::size_t tried) const { return rounds() - tried >= options_.probe_after; }
 
     /// What drafting so many takes longer than a plain round, which has looked at the row that was looked at.
@@ -182,7 +181,7 @@ class chain_planner : protected time_account {
         double stands = 1;
         double tokens = 0;
         for (std::size_t length = 1; length <= most; ++length) {
-            rate = of.positions[length - 1].rate(rate, doubt_of(seen));
+            rate = of.positions[length - 1].rate(rate, doubt);
             stands *= rate;
             tokens += stands;
             const double extra = extra_seconds(from, seen, length);

@@ -59,7 +59,7 @@ struct cost_aware_options {
 /// Of chains.
 template <>
 struct cost_aware_options<draft_shape::chain> {
-    std::size_t max_length = 10;   ///< 1 to 4096
+    std::size_t max_length = 16;   ///< 1 to 4096
     double memory = 0.95;          ///< weight of the past when a figure is updated, in (0, 1)
     std::size_t probe_after = 16;  ///< rounds after which a draft that does not pay is tried again, at least 1
     double budget = 0.01;          ///< share of the time that may be lost on finding out, in [0, 1)
