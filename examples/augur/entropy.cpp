@@ -8,8 +8,11 @@
 #include <augur/model/any_model.hpp>
 #include <augur/types/prefix.hpp>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <optional>
+#include <string>
+#include <system_error>
 #include <utility>
 
 #include "commands.hpp"
@@ -85,6 +88,9 @@ class readers {
 
     /// `room`: tokens that each reads.
     void load_scores_of(const entropy_options& chosen, const engine_choice& runs_on, std::size_t room) {
+        for (const auto& [flag, named] : smaller(chosen)) {
+            if (named) check_is_no_name(flag, *named);
+        }
         const scoring_needs needs{.room = room};
         scoring_model target = load_scores(runs_on, chosen.model, chosen.engine, needs);
         const std::size_t tokens = target.model.vocabulary_size();
@@ -98,6 +104,14 @@ class readers {
             all_.emplace_back(flag + 2, *named, std::move(loaded.model));
         }
         all_.emplace_back("target", chosen.model.path, std::move(target.model));
+    }
+
+    /// Draft checkpoints share tensors with a target on the bundled engine.
+    static void check_is_no_name(const char* flag, const std::string& named) {
+        std::error_code unknown;
+        const bool is_checkpoint = named == "draft" || named == "exit" || named == "qualifier";
+        if (!is_checkpoint || std::filesystem::exists(named, unknown)) return;
+        detail::fail(flag, " ", named, ": there is no such file, and draft bundles are for the bundled engine");
     }
 
     static std::array<std::pair<const char*, const std::optional<std::string>&>, 2> smaller(

@@ -50,6 +50,7 @@ scoring_model on_bundled(const std::string& path, const llama::load_options& opt
 /// A draft computes here, whatever servers its target has.
 scoring_model load_draft(const std::string& path, const scoring_needs& needs, const model_options& chosen,
                          const engine_options& asked) {
+    if (!io::holds_safetensors(path)) static_cast<void>(io::regular_file(path));
     model_options of_draft = chosen;
     of_draft.context = 0;
     try {

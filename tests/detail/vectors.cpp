@@ -83,6 +83,23 @@ BOOST_AUTO_TEST_CASE(extents_are_those_of_the_definition_wherever_a_number_stand
     });
 }
 
+BOOST_AUTO_TEST_CASE(long_rows_are_scanned_to_their_first_largest_number_and_to_each_odd_one) {
+    for (const std::size_t size : {2047u, 2048u, 2049u, 5000u}) {
+        for (const std::size_t at : {std::size_t{0}, std::size_t{300}, size / 2, size - 2}) {
+            std::vector<float> row(size, -1);
+            row[at] = row[size - 1] = 3;
+            BOOST_TEST(scan_row(row).first == at);
+            BOOST_TEST(scan_row(row).largest == 3);
+            BOOST_TEST(scan_row(row).possible());
+            for (const float odd : {infinity, no_number}) {
+                row[at] = odd;
+                BOOST_TEST(!scan_row(row).possible());
+            }
+        }
+    }
+    BOOST_TEST(!scan_row(std::vector<float>(5000, -infinity)).possible());
+}
+
 /// In eight lanes, and what is left in the first.
 BOOST_AUTO_TEST_CASE(sums_of_floats_have_the_bits_of_sums_of_anything) {
     struct anything {

@@ -166,6 +166,8 @@ class Refusals(EngineTest):
     def test_drafts(self):
         self.refused(("'sd' needs a draft model", "give --draft"), *HERE, "--scheme", "sd")
         self.refused("needs a qualifier", *HERE, "--scheme", "psd_a", "--draft", DRAFT)
+        lost = FOLDER / "lost.gguf"
+        self.refused(f"cannot open {lost}: No such file", *HERE, "--scheme", "sd", "--draft", lost)  # and no note that it runs
         swapped = tiny_model.write(FOLDER / "swapped.gguf", seed=2, swapped=(100, 101))
         self.refused("token 100", *HERE, "--scheme", "sd", "--draft", swapped)
 
@@ -260,6 +262,10 @@ class OtherCommands(EngineTest):
                 self.assertAlmostEqual(mine["entropy_nats"], its["entropy_nats"], 3)
         swapped = tiny_model.write(FOLDER / "changed.gguf", seed=2, swapped=(100, 101))
         self.refuses("token 100", "entropy", "--model", TARGET, "--draft", swapped, "--prompt", "a", *HERE)
+        for flag, name in (("--draft", "draft"), ("--draft", "exit"), ("--qualifier", "qualifier")):
+            smaller = ("--draft", DRAFT) if flag == "--qualifier" else ()
+            expected = (f"{flag} {name}: there is no such file", "draft bundles are for the bundled engine")
+            self.refuses(expected, "entropy", "--model", TARGET, *smaller, flag, name, "--prompt", "a", *HERE)
 
     def test_bench(self):
         got = json.loads(self.works("bench", "verify", "--model", TARGET, *HERE, "--rows", "1,3", "--context", 8, "--json").stdout)

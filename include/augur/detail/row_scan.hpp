@@ -43,10 +43,12 @@ struct row_scan : row_extent {
 };
 
 AUGUR_HOST_DEVICE inline row_scan scan_row(std::span<const float> row) {
+    constexpr std::size_t piece = 8 * chunk_size;  // lanes are joined once a piece: of one chunk, half of the time
     row_scan seen;
     std::size_t begin_of_best = 0;
-    for (std::size_t begin = 0; begin < row.size(); begin += chunk_size) {
-        const row_extent here = extent_of_chunk(row.subspan(begin, end_of_chunk(begin, row.size()) - begin));
+    for (std::size_t begin = 0; begin < row.size(); begin += piece) {
+        const row_extent here =
+            extent_of_chunk(row.subspan(begin, row.size() - begin < piece ? row.size() - begin : piece));
         seen.valid = seen.valid && here.valid;
         if (here.largest > seen.largest) {
             seen.largest = here.largest;

@@ -133,6 +133,24 @@ BOOST_AUTO_TEST_CASE(trees_that_are_too_large_are_refused_and_change_nothing) {
     BOOST_CHECK_EXCEPTION(engine.extend(sequence, text_of(1)), error, says({"128"}));
 }
 
+BOOST_AUTO_TEST_CASE(a_full_context_refuses_more_and_is_usable_when_cut) {
+    const auto check = [](const auto& engine) {
+        auto sequence = engine.make_sequence();
+        engine.extend(sequence, text_of(128));
+        BOOST_CHECK_EXCEPTION(engine.extend(sequence, text_of(1)), error, says({"128 tokens", "grow by 1", "128"}));
+        BOOST_TEST(engine.length(sequence) == 128u);
+        engine.truncate(sequence, 127);
+        const std::vector<token> last{text_of(128).back()};
+        const auto got = copy_of(engine.extend(sequence, last));
+        engine.truncate(sequence, 0);
+        const std::string found = difference(copy_of(engine.extend(sequence, text_of(128), 1)), got, rounding);
+        BOOST_TEST(found.empty(), found);
+    };
+    check(llama_cpp::streams(tiny_weights("llama"), exact()));
+    check(llama_cpp::trees(tiny_weights("llama"), exact()));
+    check(llama_cpp::checkpoints(tiny_weights("mamba"), exact()));
+}
+
 BOOST_AUTO_TEST_CASE(a_failure_of_llama_cpp_changes_nothing) {
     const auto check = [](const auto& engine, auto& sequence) {
         std::atomic<int> left = 1 << 30;
