@@ -79,7 +79,8 @@ struct eagle3_case {
             const std::string first = "model.layers.0.";
             const bool is_of_layer = of.starts_with(first);
             for (std::size_t i = 0; i < (is_of_layer ? layers : 1); ++i) {
-                const auto full = is_of_layer ? "model.layers." + std::to_string(i) + "." + of.substr(first.size()) : of;
+                const auto full =
+                    is_of_layer ? "model.layers." + std::to_string(i) + "." + of.substr(first.size()) : of;
                 target.shapes[full] = shape.get<std::vector<std::uint64_t>>();
             }
         }
@@ -100,7 +101,7 @@ struct eagle3_case {
     }
 
     random_folder target, layer;
-    std::vector<token> head, ids;  ///< the tokens that the head has; none: all
+    std::vector<token> head, ids;                    ///< the tokens that the head has; none: all
     std::map<std::string, std::vector<float>> rows;  ///< "n.d": after n tokens of the text and d drafted ones
     std::map<std::size_t, std::vector<token>> drafts;
 };

@@ -155,4 +155,232 @@ BOOST_DATA_TEST_CASE(greedy_texts_of_chains_and_trees_are_plain_decoding_s, boos
     BOOST_TEST(text(speculate(draft::eagle(loaded.layer, {3, 3, 8}), loaded.target, four, accept::exact{})) == plain);
 }
 
+namespace {
+
+/// A layer of three tokens of four, for a small Llama of two layers.
+random_folder small_eagle3(std::size_t width = 32) {
+    random_folder of;
+    of.config = {{"architectures", {"LlamaForCausalLMEagle3"}},
+                 {"model_type", "llama"},
+                 {"hidden_size", width},
+                 {"num_hidden_layers", 1},
+                 {"num_attention_heads", 2},
+                 {"num_key_value_heads", 1},
+                 {"head_dim", 8},
+                 {"intermediate_size", 24},
+                 {"vocab_size", 4},
+                 {"draft_vocab_size", 3},
+                 {"eagle_aux_hidden_state_layer_ids", {0, 1, 2}}};
+    of.shapes = {{"fc.weight", {width, 3 * width}},
+                 {"midlayer.input_layernorm.weight", {width}},
+                 {"midlayer.hidden_norm.weight", {width}},
+                 {"midlayer.post_attention_layernorm.weight", {width}},
+                 {"midlayer.self_attn.q_proj.weight", {16, 2 * width}},
+                 {"midlayer.self_attn.k_proj.weight", {8, 2 * width}},
+                 {"midlayer.self_attn.v_proj.weight", {8, 2 * width}},
+                 {"midlayer.self_attn.o_proj.weight", {width, 16}},
+                 {"midlayer.mlp.gate_proj.weight", {24, width}},
+                 {"midlayer.mlp.up_proj.weight", {24, width}},
+                 {"midlayer.mlp.down_proj.weight", {width, 24}},
+                 {"norm.weight", {width}},
+                 {"lm_head.weight", {3, width}}};
+    of.prune({0, 1, 3}, 4);
+    return of;
+}
+
+/// The same of EAGLE-1: one state, the target's head, no norm but one.
+random_folder small_eagle1(std::size_t width = 32, std::size_t vocabulary = 4) {
+    random_folder of = small_eagle3(width), out;
+    out.config = of.config;
+    for (const char* const key : {"draft_vocab_size", "eagle_aux_hidden_state_layer_ids"}) out.config.erase(key);
+    out.config["architectures"] = {"LlamaForCausalLM"};
+    out.config["vocab_size"] = vocabulary;
+    out.config["bias"] = true;
+    for (const auto& [name, shape] : of.shapes) {
+        if (!name.starts_with("midlayer.") || name.find("hidden_norm") != name.npos) continue;
+        if (name.find("input_layernorm") != name.npos) continue;
+        out.shapes["layers.0." + name.substr(9)] = shape;
+    }
+    for (const char* const part : {"q", "k", "v"}) {
+        out.shapes["layers.0.self_attn." + std::string(part) + "_proj.weight"][1] = width;
+    }
+    out.shapes["fc.weight"] = {width, 2 * width};
+    out.shapes["fc.bias"] = {width};
+    out.shapes["embed_tokens.weight"] = {vocabulary, width};
+    return out;
+}
+
+small_llama four_tokens() {
+    return small_llama(io::tensor_type::f32, 32, 4, 2, 24, 4);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(drafting_with_it_keeps_every_law) {
+    const temporary_directory folder;
+    const auto path = small_eagle3().write(folder / "layer");
+    const auto target = four_tokens().load({.threads = 1, .taps = llama::eagle_model::taps_of(path, 2)});
+    const auto model = llama::eagle_model::load(path, target);
+    const draft::eagle chain(model, draft::sampled{});
+    const auto r = drafter_laws(chain, target, {.cases = 10});
+    BOOST_TEST(r.kept(), r);
+    const draft::eagle tree(model, {2, 2, 4});
+    const auto trees = drafter_laws(tree, target, {.cases = 10});
+    BOOST_TEST(trees.kept(), trees);
+    decode::options chosen;
+    chosen.stop.max_tokens = 3;
+    const std::vector<token> prompt{2, 0, 1};
+    const policy::fixed_length two{2};
+    const auto promised = [&](const auto& scheme) { return broken_promise(scheme, prompt, chosen); };
+    BOOST_TEST(promised(speculate(draft::eagle(model, draft::sampled{}), target, two, accept::rejection_sampling{})) ==
+               "");
+}
+
+BOOST_AUTO_TEST_CASE(an_eagle_1_layer_is_the_same_as_ours_without_norms_and_with_a_bias) {
+    const temporary_directory folder;
+    const auto target = four_tokens().load({.threads = 1});
+    random_folder of = small_eagle1();
+    const auto path = of.write(folder / "layer");
+    BOOST_TEST(llama::eagle_model::taps_of(path, 2).empty());
+    const auto model = llama::eagle_model::load(path, target);
+    BOOST_TEST(model.target_hidden_size() == target.hidden_size());
+
+    // by hand: fc of embedding and state, with its bias, is what a Llama of one layer without its norms starts from
+    const std::size_t width = 32, count = 3;
+    const auto named = [&](const std::string& name) { return random_folder::numbers(name, of.shapes.at(name)); };
+    const auto fc = named("fc.weight"), bias = named("fc.bias"), embedding = named("embed_tokens.weight");
+    const std::vector<token> tokens{1, 3, 2};
+    std::vector<float> states(count * width), inputs(count * width);
+    for (std::size_t i = 0; i < states.size(); ++i) states[i] = 0.01f * static_cast<float>(i % 37) - 0.1f;
+    for (std::size_t i = 0; i < count; ++i) {
+        for (std::size_t row = 0; row < width; ++row) {
+            double sum = bias[row];
+            for (std::size_t k = 0; k < width; ++k) {
+                const auto id = static_cast<std::size_t>(tokens[i]);
+                sum += static_cast<double>(fc[row * 2 * width + k]) * embedding[id * width + k];
+                sum += static_cast<double>(fc[row * 2 * width + width + k]) * states[i * width + k];
+            }
+            inputs[i * width + row] = static_cast<float>(sum);
+        }
+    }
+    llama::config c = model.configuration();
+    const llama::weights& own = model.parameters();
+    auto made = std::make_shared<backend::host::packed_matrix>(backend::host::storage::f32, count + 1, width);
+    for (std::size_t i = 0; i < count; ++i) {
+        made->set_row(i, std::as_bytes(std::span(inputs).subspan(i * width, width)));
+    }
+    std::vector<std::size_t> rows{0, 1, 2, 3};
+    const auto& head = target.parameters().output();
+    llama::weights plain;
+    plain.embedding = made;
+    plain.head = head.selected(rows);
+    plain.layers = own.layers;
+    const llama::host_model by_hand(c, std::move(plain), {.threads = 1});
+    auto one = model.make_sequence(), other = by_hand.make_sequence();
+    const scores got = model.extend(one, tokens, states, count);
+    const scores wanted = by_hand.extend(other, std::vector<token>{0, 1, 2}, count);
+    for (std::size_t i = 0; i < count; ++i) {
+        for (std::size_t k = 0; k < 4; ++k) BOOST_TEST(std::abs(got[i][k] - wanted[i][k]) < 1e-4f);
+        const auto shown = model.hidden(one)[i], own_state = by_hand.hidden(other)[i];
+        for (std::size_t k = 0; k < width; ++k) BOOST_TEST(std::abs(shown[k] - own_state[k]) < 1e-4f);
+    }
+
+    of.shapes.erase("fc.bias");
+    of.shapes.erase("embed_tokens.weight");
+    of.config["bias"] = false;
+    const auto lean = llama::eagle_model::load(of.write(folder / "lean"), target);
+    BOOST_TEST((lean.parameters().embedding == target.parameters().embedding));
+    decode::options options;
+    options.stop.max_tokens = 12;
+    options.sampling.temperature.value = 0;
+    const std::vector<token> prompt{2, 0, 1};
+    const policy::fixed_length three{3};
+    for (const auto* const layer : {&model, &lean}) {
+        const auto chain = decode::generate(speculate(*layer, target, three, accept::exact{}), prompt, options);
+        BOOST_TEST(chain.tokens == greedy(target, prompt, 12), boost::test_tools::per_element());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(what_does_not_fit_is_refused) {
+    const temporary_directory folder;
+    const auto target = four_tokens().load({.threads = 1, .taps = {0, 1, 2}});
+    const auto refused = [&](const auto& change, std::vector<std::string> words, bool is_eagle1 = false) {
+        random_folder of = is_eagle1 ? small_eagle1() : small_eagle3();
+        change(of);
+        const auto plain = four_tokens().load({.threads = 1});
+        const auto path = of.write(folder / "layer");
+        BOOST_CHECK_EXCEPTION(llama::eagle_model::load(path, is_eagle1 ? plain : target), error, says(words));
+    };
+    const auto set = [](const char* key, nlohmann::json value) {
+        return [=](random_folder& of) { of.config[key] = value; };
+    };
+    const auto resize = [](const char* name, std::vector<std::uint64_t> shape) {
+        return [=](random_folder& of) { of.shapes[name] = shape; };
+    };
+    refused([](auto& of) { of = small_eagle3(24); }, {"config.json", "the width is 24", "the target's is 32"});
+    refused(set("vocab_size", 5), {"the vocabulary is 5", "the target's is 4"});
+    refused(set("target_hidden_size", 16), {"target_hidden_size is 16", "32"});
+    refused(set("num_hidden_layers", 2), {"num_hidden_layers is 2"});
+    refused(set("eagle_aux_hidden_state_layer_ids", {0, 1, 3}), {"{0, 1, 3}", "the target has 2 layers"});
+    refused(set("eagle_aux_hidden_state_layer_ids", nullptr), {"as a rule", "2 layers"});
+    refused(set("eagle_aux_hidden_state_layer_ids", {1, 2}), {"after the layers 1, 2", "load_options::taps"});
+    refused(
+        [](auto& of) {
+            of.config["speculators_config"]["verifier"]["name_or_path"] = "some/one";
+            of.config["vocab_size"] = 5;
+        },
+        {"the vocabulary is 5", "made for 'some/one'"});
+    refused(set("draft_vocab_size", 2), {"d2t has 3", "draft_vocab_size is 2"});
+    refused(set("some_key", 3), {"some_key is '3'", "not understood"});
+    refused(set("speculators_model_type", "dflash"), {"speculators_model_type is 'dflash'", "eagle3"});
+    refused(set("eagle_config", {{"eagle_aux_hidden_state_layer_ids", {1, 2}}}), {"eagle_config", "layer_ids"});
+    refused(resize("fc.weight", {32, 64}), {"fc.weight", "{32, 64}", "{32, 96}"});
+    refused(resize("lm_head.weight", {4, 32}), {"lm_head.weight", "{4, 32}", "{3, 32}"});
+    refused(resize("more.weight", {4}), {"1 tensor is not understood", "'more.weight'"});
+    refused([](auto& of) { of.integers["d2t"] = {0, 0, 2}; }, {"d2t makes of the draft's token 2", "4 tokens"});
+    refused([](auto& of) { of.integers["d2t"] = {1, 0, 1}; }, {"d2t has two tokens for the target's 1"});
+    refused(
+        [](auto& of) {
+            of.marks["t2d"] = {1, 0, 1, 1};
+        },
+        {"t2d marks 3 tokens, d2t has 3", "only one of them has is 1"});
+    refused([](auto& of) { of.integers.clear(); }, {"draft_vocab_size is 3", "4 tokens", "d2t"});
+    refused([](auto& of) { of.shapes.erase("midlayer.self_attn.q_proj.weight"); },
+            {"midlayer.self_attn.q_proj.weight"});
+    refused(set("bias", false), {"bias is false", "fc.bias"}, true);
+    refused(resize("norm.weight", {32}), {"'norm.weight'"}, true);
+
+    // d2t in another order is the same head
+    random_folder of = small_eagle3();
+    const auto plain = llama::eagle_model::load(of.write(folder / "layer"), target);
+    of.integers["d2t"] = {3, 0, -2};
+    const auto turned = llama::eagle_model::load(of.write(folder / "turned"), target);
+    BOOST_TEST((turned.parameters().head_tokens == plain.parameters().head_tokens));
+    std::vector<float> a(32), b(32);
+    turned.parameters().head.unpack_row(0, a);
+    plain.parameters().head.unpack_row(2, b);
+    BOOST_TEST(a == b, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_target_of_scaled_embeddings_or_logits_lends_neither) {
+    const temporary_directory folder;
+    random_folder lean = small_eagle1(48, 40);
+    lean.shapes.erase("embed_tokens.weight");
+    const auto dense = [&](const char* name) {
+        read_dense_case(name).write_folder(folder.path());
+        return llama::host_model::load(folder.path(), {.threads = 1});
+    };
+    for (const char* const name : {"gemma_even", "granite_even"}) {
+        const auto target = dense(name);
+        BOOST_CHECK_EXCEPTION(llama::eagle_model::load(lean.write(folder / "layer"), target), error,
+                              says({"embedding", "is scaled by"}));
+    }
+    const random_folder own = small_eagle1(48, 40);
+    for (const char* const name : {"gemma2_even", "granite_even"}) {
+        const auto target = dense(name);
+        BOOST_CHECK_EXCEPTION(llama::eagle_model::load(own.write(folder / "layer"), target), error,
+                              says({"target's head", "a scale of", "a cap of"}));
+    }
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -40,8 +40,8 @@ inline void check_mask(const io::safetensors_folder& file, const std::vector<tok
 }  // namespace detail
 
 /// Of a file by its tensors d2t (the i-th token of the draft is the target's i + d2t[i]) and t2d (which of the target's
-/// are among them; it may be left out). `said`: how many config.json says there are, 0 if it does not. Throws where they
-/// contradict each other.
+/// are among them; it may be left out). `said`: how many config.json says there are, 0 if it does not. Throws where
+/// they contradict each other.
 inline pruned_vocabulary read_pruned_vocabulary(const io::safetensors_folder& file, std::size_t said,
                                                 std::size_t vocabulary) {
     if (!file.has("d2t")) {

@@ -37,8 +37,8 @@ struct published_layer {
     std::vector<std::vector<float>> reduction_norms;  ///< one of all taps, one of each, or none
 };
 
-/// A folder with config.json and safetensors: the layout of EAGLE's authors, or that of speculators. Throws augur::error,
-/// naming the file and the values, where it is neither, or says something of the layer that is not understood.
+/// A folder with config.json and safetensors: the layout of EAGLE's authors, or that of speculators. Throws
+/// augur::error, naming the file and the values, where it is neither, or says something that is not understood.
 class published_eagle {
  public:
     explicit published_eagle(const std::filesystem::path& path)
