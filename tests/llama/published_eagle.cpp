@@ -347,6 +347,12 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_is_refused) {
     refused([](auto& of) { of.integers.clear(); }, {"draft_vocab_size is 3", "4 tokens", "d2t"});
     refused([](auto& of) { of.shapes.erase("midlayer.self_attn.q_proj.weight"); },
             {"midlayer.self_attn.q_proj.weight"});
+    refused(
+        [](auto& of) {
+            of.integers.clear();
+            of.shapes["d2t"] = {3};
+        },
+        {"'d2t' is of f32", "whole numbers"});
     refused(set("bias", false), {"bias is false", "fc.bias"}, true);
     refused(resize("norm.weight", {32}), {"'norm.weight'"}, true);
 
