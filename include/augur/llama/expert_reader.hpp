@@ -149,8 +149,8 @@ class expert_reader {
         return std::move(out);
     }
 
-    /// MXFP4 as OpenAI stores it: of 32 numbers a byte for each two neighbours, and apart from them their scales. GGUF's
-    /// block begins with the scale, and its byte j has numbers j and j + 16.
+    /// MXFP4 as OpenAI stores it: of 32 numbers a byte for each two neighbours, and apart from them their scales.
+    /// GGUF's block begins with the scale, and its byte j has numbers j and j + 16.
     matrix read_blocks(bool is_down, const std::string& name, std::size_t expert, chosen_rows of) const {
         const auto& view = reader_.tensor(named(name, expert), shape(is_down), kind::bytes);
         const auto& scale_view = reader_.tensor(prefix_ + (is_down ? names_.down_scales : names_.gate_scales),

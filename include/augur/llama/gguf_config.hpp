@@ -77,11 +77,11 @@ inline void read_gguf_experts(config& c, const io::gguf_view& file, const archit
         fail(origin, ": a mixture of ", count, " experts is not supported in a ", of.gguf);
     }
     if (count == 0) fail(origin, ": ", prefix, "expert_count is 0, but a ", of.gguf, " has experts");
-    c.experts = {.count = count,
-                 .used = size("expert_used_count"),
-                 .feed_forward = c.feed_forward,
-                 .shares_of_chosen = of.shares_of_chosen,
-                 .biased = of.biased_experts};
+    c.experts = mixture{.count = count,
+                        .used = size("expert_used_count"),
+                        .feed_forward = c.feed_forward,
+                        .shares_of_chosen = of.shares_of_chosen,
+                        .biased = of.biased_experts};
     if (file.contains(prefix + "expert_feed_forward_length")) {
         c.experts.feed_forward = layered_size(file, prefix + "expert_feed_forward_length", c);
     }
