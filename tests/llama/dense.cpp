@@ -133,14 +133,14 @@ BOOST_AUTO_TEST_CASE(experts_that_contradict_each_other_are_refused) {
     refuse("mixtral_even", {{"num_local_experts", 3}}, {"gate.weight has the shape {4, 48}", "{3, 48}"});
     refuse("mixtral_even", {{"num_local_experts", 5}}, {"experts.4.w1.weight"});
     refuse("qwen3_moe_odd", {{"moe_intermediate_size", 21}}, {"{7, 40, 40}", "{7, 42, 40}"});
-    refuse("qwen3_moe_odd", {{"mlp_only_layers", {2}}}, {"mlp_only_layers holds 2, no layer of 2"});
+    refuse("qwen3_moe_odd", {{"mlp_only_layers", {2}}}, {"mlp_only_layers holds '2', no layer of 2"});
     refuse("qwen3_moe_odd", {{"mlp_only_layers", {1}}}, {"layers.1.mlp.gate_proj.weight"});
     refuse("qwen3_moe_even", {{"mlp_only_layers", nlohmann::json::array()}}, {"layers.1.mlp.experts.0.gate_proj"});
     refuse("qwen3_moe_even", {{"decoder_sparse_step", 0}}, {"decoder_sparse_step is 0"});
     refuse("gpt_oss_blocks", {{"intermediate_size", 64}}, {"gate_up_proj_blocks", "{3, 64, 2, 16}", "{3, 128, 2, 16}"});
     refuse("gpt_oss_odd", {{"swiglu_limit", -1}}, {"limit of the gate is -1"});
     refuse("gpt_oss_odd", {{"quantization_config", {{"quant_method", "gptq"}}}}, {"quant_method 'gptq'"});
-    refuse("qwen3_odd", {{"num_experts", 4}}, {"num_experts is 4, which is not supported"});
+    refuse("qwen3_odd", {{"num_experts", 4}}, {"num_experts is '4', which is not supported"});
 }
 
 BOOST_AUTO_TEST_CASE(experts_of_gguf_files_that_contradict_each_other_are_refused) {
