@@ -86,6 +86,16 @@ BOOST_AUTO_TEST_CASE(keys_of_experts_that_are_there_say_something) {
     BOOST_CHECK_EXCEPTION(check("llama.expert_unheard_of", 2), error, says({"is not understood"}));
 }
 
+BOOST_AUTO_TEST_CASE(who_takes_llamas_alone_names_what_a_mixture_has) {
+    llama::config c;
+    c.experts.count = 2;
+    BOOST_CHECK_EXCEPTION(llama::check_is_llama(c, "a device"), error,
+                          says({"a device takes Llamas alone", "this model has a mixture of experts"}));
+    c.experts.count = 0;
+    c.attention_sinks = true;
+    BOOST_TEST(llama::beyond_llama(c) == "attention sinks");
+}
+
 BOOST_AUTO_TEST_CASE(a_loaded_file_is_asked) {
     small_llama file;
     file.numbers["llama.logit_scale"] = 0.5f;
