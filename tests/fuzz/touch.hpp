@@ -21,7 +21,7 @@ inline void touch(const io::tensor_view& tensor, const io::tensor_view* found) {
                                      [](unsigned total, std::byte b) { return total + std::to_integer<unsigned>(b); });
     volatile unsigned keep = sum;  // the reads must happen
     static_cast<void>(keep);
-    if (tensor.type == io::tensor_type::i32) return;  // no weights
+    if (tensor.type == io::tensor_type::i32 || tensor.type == io::tensor_type::u8) return;  // no weights
     const auto blocks = std::min<std::uint64_t>(tensor.bytes.size() / io::block_bytes(tensor.type), 64);
     std::vector<float> row(blocks * io::block_size(tensor.type));
     io::dequantize(tensor.type, tensor.bytes.first(blocks * io::block_bytes(tensor.type)), row);

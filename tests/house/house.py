@@ -286,12 +286,12 @@ class Text(House):
 
     def test_pages_list_the_architectures_that_are_read(self):
         table = (ROOT / "include/augur/llama/architectures.hpp").read_text(encoding="utf-8")
-        names = set(re.findall(r'\.(?:gguf|model_type) = "(\w+)"', table))
+        names = set(re.findall(r'\.(?:gguf|model_type) = "([\w-]+)"', table))
         self.assertGreater(len(names), 12)
         page = (ROOT / "docs/llama/host.md").read_text(encoding="utf-8")
         self.assertEqual([name for name in names if f"`{name}`" not in page], [])
         row = next(line for line in lines_of(ROOT / "README.md") if line.startswith("|Llama, ")).split("|")[1]
-        front = row.lower().replace(" ", "").split("[")[0].replace("(text)", "_text").rstrip(":").split(",")
+        front = row.lower().replace(" ", "").split("[")[0].replace("(text)", "_text").replace("(moe)", "_moe").replace("-", "_").rstrip(":").split(",")
         self.assertEqual(set(front) - names, set())
         self.assertEqual(set(re.findall(r'\.model_type = "(\w+)"', table)) - set(front), set())
 

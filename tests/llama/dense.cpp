@@ -28,8 +28,9 @@ using namespace augur::testing;
 
 namespace {
 
-llama::host_model load(const std::filesystem::path& path, const dense_case& of, std::size_t threads = 2) {
-    return llama::host_model::load(path, {.threads = threads, .context_length = of.context_length});
+llama::host_model load(const std::filesystem::path& path, const dense_case& of, std::size_t threads = 2,
+                       llama::weight_format weights = llama::weight_format::keep) {
+    return llama::host_model::load(path, {.weights = weights, .threads = threads, .context_length = of.context_length});
 }
 
 /// Some of what transformers runs no GGUF file says: then of a folder.
@@ -62,7 +63,10 @@ BOOST_DATA_TEST_CASE(logits_are_those_of_transformers_from_both_kinds_of_files, 
     const auto model = load(folder.path(), of);
     BOOST_TEST_REQUIRE(model.configuration().notes.size() <= 1u);
     const auto logits = logits_in_steps(model, of.ids, of.ids.size());
-    const float worst = largest_difference(of, logits);
+    const bool is_rounded = of.config.contains("quantization_config");  // inputs of its products are bytes
+    const auto exact =
+        is_rounded ? logits_in_steps(load(folder.path(), of, 2, llama::weight_format::f32), of.ids, 64) : logits;
+    const float worst = largest_difference(of, exact);
     BOOST_TEST(worst < 1e-5f, name << ": the largest difference is " << worst);
     BOOST_TEST_MESSAGE(name << " differs by " << worst);
     for (const std::size_t rows : {1u, 4u, 17u}) {
@@ -105,6 +109,71 @@ BOOST_AUTO_TEST_CASE(an_architecture_under_another_s_name_is_refused_by_its_tens
     of.config["model_type"] = "olmo2";
     of.write_folder(folder.path());
     BOOST_CHECK_EXCEPTION(load(folder.path(), of), error, says({"post_feedforward_layernorm.weight"}));
+}
+
+namespace {
+
+/// Of a folder whose configuration says this instead.
+void refuse(const std::string& name, const nlohmann::json& patch, const std::vector<std::string>& fragments) {
+    dense_case of = read_dense_case(name);
+    of.config.merge_patch(patch);
+    const temporary_directory folder;
+    of.write_folder(folder.path());
+    BOOST_CHECK_EXCEPTION(load(folder.path(), of), error, says(fragments));
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(experts_that_contradict_each_other_are_refused) {
+    refuse("mixtral_odd", {{"num_experts_per_tok", 6}}, {"a row uses 6 experts of the 5 that there are"});
+    refuse("mixtral_odd", {{"num_experts_per_tok", 0}}, {"a row uses 0 experts of the 5"});
+    refuse("mixtral_odd", {{"num_local_experts", 4}}, {"gate_up_proj", "{5, 104, 40}", "{4, 104, 40}"});
+    refuse("mixtral_odd", {{"num_local_experts", 5000}}, {"experts is 5000, not within 1..4096"});
+    refuse("mixtral_odd", {{"num_experts", 4}}, {"num_local_experts is 5, but num_experts is 4"});
+    refuse("mixtral_even", {{"num_local_experts", 3}}, {"gate.weight has the shape {4, 48}", "{3, 48}"});
+    refuse("mixtral_even", {{"num_local_experts", 5}}, {"experts.4.w1.weight"});
+    refuse("qwen3_moe_odd", {{"moe_intermediate_size", 21}}, {"{7, 40, 40}", "{7, 42, 40}"});
+    refuse("qwen3_moe_odd", {{"mlp_only_layers", {2}}}, {"mlp_only_layers holds '2', no layer of 2"});
+    refuse("qwen3_moe_odd", {{"mlp_only_layers", {1}}}, {"layers.1.mlp.gate_proj.weight"});
+    refuse("qwen3_moe_even", {{"mlp_only_layers", nlohmann::json::array()}}, {"layers.1.mlp.experts.0.gate_proj"});
+    refuse("qwen3_moe_even", {{"decoder_sparse_step", 0}}, {"decoder_sparse_step is 0"});
+    refuse("gpt_oss_blocks", {{"intermediate_size", 64}}, {"gate_up_proj_blocks", "{3, 64, 2, 16}", "{3, 128, 2, 16}"});
+    refuse("gpt_oss_odd", {{"swiglu_limit", -1}}, {"limit of the gate is -1"});
+    refuse("gpt_oss_odd", {{"quantization_config", {{"quant_method", "gptq"}}}}, {"quant_method 'gptq'"});
+    refuse("qwen3_odd", {{"num_experts", 4}}, {"num_experts is '4', which is not supported"});
+}
+
+BOOST_AUTO_TEST_CASE(experts_of_gguf_files_that_contradict_each_other_are_refused) {
+    const auto refuse_key = [](const std::string& name, const char* key, int value,
+                               const std::vector<std::string>& fragments) {
+        dense_case of = read_dense_case(name);
+        of.keys[of.family + "." + key] = value;
+        const temporary_directory folder;
+        BOOST_CHECK_EXCEPTION(load(of.write_gguf(folder / "model.gguf"), of), error, says(fragments));
+    };
+    refuse_key("mixtral_odd", "expert_used_count", 6, {"model.gguf: a row uses 6 experts of the 5 that there are"});
+    refuse_key("mixtral_odd", "expert_count", 6, {"ffn_gate_exps.weight", "{5, 52, 40}", "{6, 52, 40}"});
+    refuse_key("qwen3_moe_odd", "expert_feed_forward_length", 21, {"{7, 20, 40}", "{7, 21, 40}"});
+    refuse_key("qwen3_moe_odd", "expert_count", 0, {"expert_count is 0"});
+    refuse_key("qwen3_odd", "expert_count", 2, {"a mixture of 2 experts is not supported in a qwen3"});
+    refuse_key("olmoe_even", "expert_gating_func", 2, {"expert_gating_func", "is 2"});
+}
+
+/// The choice of a layer's experts goes with the layer.
+BOOST_AUTO_TEST_CASE(layers_of_two_kinds_are_chosen_by_number) {
+    const dense_case of = read_dense_case("qwen3_moe_even");
+    const temporary_directory folder;
+    of.write_folder(folder.path());
+    const auto model = llama::host_model::load(folder.path(), {.threads = 1, .layers = {1, 2}});
+    BOOST_TEST(model.parameters().layers[0]->experts.empty());
+    BOOST_TEST(model.parameters().layers[1]->experts.size() == 6u);
+    const auto& layer = *model.parameters().layers[1];
+    std::size_t bytes = layer.router.memory_bytes();
+    for (const auto& expert : layer.experts) {
+        for (const auto* matrix : expert.matrices()) bytes += matrix->memory_bytes();
+    }
+    BOOST_TEST(layer.memory_bytes() > bytes);
+    BOOST_TEST(layer.parameter_count() > 6u * 3u * 32u * 48u);
 }
 
 BOOST_AUTO_TEST_CASE(longrope_turns_by_the_context_that_is_asked_for) {

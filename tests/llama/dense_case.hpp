@@ -47,13 +47,13 @@ class dense_case {
         is_permuted = read["is_permuted"];
         for (const auto& [row, logits] : read["rows"].items()) rows[std::stoul(row)] = logits.get<std::vector<float>>();
         for (const auto& [name, numbers] : read["factors"].items()) factors[name] = numbers.get<std::vector<float>>();
-        const auto layers = config["num_hidden_layers"].get<std::size_t>();
+        const std::size_t layers = read["are_alike"] ? config["num_hidden_layers"].get<std::size_t>() : 1;
         for (std::size_t layer = 0; layer < layers; ++layer) {
             for (const auto& [name, shape] : read["shapes"].items()) {
                 shapes[of_layer(name, layer)] = shape.get<std::vector<std::uint64_t>>();
             }
             for (const auto& [name, source] : read["gguf"].items()) {
-                stored[of_layer(name, layer)] = {of_layer(source[0], layer), source[1] == "shifted"};
+                stored[of_layer(name, layer)] = {of_layer(source[0], layer), source[1].get<std::string>()};
             }
         }
     }
@@ -93,9 +93,13 @@ class dense_case {
             }
         }
         for (const auto& [name, source] : stored) {
+            if (name.find("_exps") != std::string::npos) {
+                write_experts(out, name, source.first, source.second);
+                continue;
+            }
             auto values = numbers(source.first);
             if (is_permuted) values = permuted(source.first, values);
-            if (source.second) {
+            if (source.second == "shifted") {
                 for (float& each : values) each = 1 + each;
             }
             out.tensor(name, shapes.at(source.first), values);
@@ -111,8 +115,8 @@ class dense_case {
     std::vector<token> ids;
     std::map<std::size_t, std::vector<float>> rows;
     std::map<std::string, std::vector<float>> factors;
-    std::map<std::string, std::vector<std::uint64_t>> shapes;    ///< in safetensors
-    std::map<std::string, std::pair<std::string, bool>> stored;  ///< in GGUF: of which, and whether it is 1 more
+    std::map<std::string, std::vector<std::uint64_t>> shapes;           ///< in safetensors
+    std::map<std::string, std::pair<std::string, std::string>> stored;  ///< in GGUF: of which, and how
 
  private:
     static std::string of_layer(std::string name, std::size_t layer) {
@@ -136,6 +140,76 @@ class dense_case {
         return out;
     }
 
+    static bool is_bytes(const std::string& name) { return name.ends_with("_blocks") || name.ends_with("_scales"); }
+    /// As make_dense.py has them.
+    std::vector<std::byte> bytes(const std::string& name) const {
+        const bool is_scale = name.ends_with("_scales");
+        std::uint64_t count = 1;
+        for (const auto each : shapes.at(name)) count *= each;
+        std::vector<std::byte> out;
+        for (std::uint64_t i = 0; i < count; ++i) {
+            const float from_0 = (dense_number(name, i) + 1) * (is_scale ? 1.0f : 128.0f);
+            out.push_back(static_cast<std::byte>(static_cast<unsigned>(from_0) + (is_scale ? 122 : 0)));
+        }
+        return out;
+    }
+
+    /// Experts as GGUF stacks them: of matrices apart, or of a joined tensor the gates or what they gate.
+    void write_experts(gguf_writer& out, const std::string& name, const std::string& from,
+                       const std::string& how) const {
+        const bool is_gate = how.ends_with(" gate"), is_up = how.ends_with(" up"), is_half = is_gate || is_up;
+        if (how.starts_with("blocks")) return write_blocks(out, name, from, is_half, is_up);
+        if (how == "stack") {
+            std::vector<float> all;
+            std::uint64_t experts = 0;
+            for (std::string one;
+                 shapes.contains(one = std::string(from).replace(from.find('*'), 1, std::to_string(experts)));
+                 ++experts) {
+                const auto values = numbers(one);
+                all.insert(all.end(), values.begin(), values.end());
+            }
+            const auto& shape = shapes.at(std::string(from).replace(from.find('*'), 1, "0"));
+            out.tensor(name, {experts, shape[0], shape[1]}, all);
+            return;
+        }
+        const auto& shape = shapes.at(from);
+        const bool turns = how.starts_with("alternating"), alternates = turns || how.starts_with("bias");
+        const std::uint64_t columns = turns ? shape[1] : shape.size() == 3 ? shape[2] : 1, all = shape[turns ? 2 : 1];
+        const std::uint64_t count = is_half ? all / 2 : all;
+        const auto values = numbers(from);
+        std::vector<float> taken;
+        for (std::uint64_t expert = 0; expert < shape[0]; ++expert) {
+            for (std::uint64_t i = 0; i < count; ++i) {
+                const std::uint64_t row = !is_half ? i : alternates ? 2 * i + is_up : is_up * count + i;
+                for (std::uint64_t k = 0; k < columns; ++k) {
+                    taken.push_back(values[expert * all * columns + (turns ? k * all + row : row * columns + k)]);
+                }
+            }
+        }
+        std::vector<std::uint64_t> taken_shape{shape[0], count};
+        if (shape.size() == 3) taken_shape.push_back(columns);
+        out.tensor(name, taken_shape, taken);
+    }
+    void write_blocks(gguf_writer& out, const std::string& name, const std::string& from, bool is_half,
+                      std::size_t first) const {
+        const auto& shape = shapes.at(from);  // experts, rows, blocks, 16
+        const auto pairs = bytes(from), scales = bytes(std::string(from).replace(from.find("_blocks"), 7, "_scales"));
+        const std::size_t step = is_half ? 2 : 1;
+        std::vector<std::byte> all;
+        for (std::size_t row = first; row < shape[0] * shape[1]; row += step) {
+            for (std::size_t block = row * shape[2]; block < (row + 1) * shape[2]; ++block) {
+                all.push_back(scales[block]);
+                for (std::size_t j = 0; j < 16; ++j) {
+                    const auto at = [&](std::size_t k) {
+                        return pairs[block * 16 + k / 2] >> (k % 2 == 0 ? 0 : 4) & std::byte{15};
+                    };
+                    all.push_back(at(j) | at(j + 16) << 4);
+                }
+            }
+        }
+        out.tensor(name, {shape[0], shape[1] / step, shape[2] * 32}, 39, all);
+    }
+
     /// Rows of queries and keys with the components of rotary pairs next to each other.
     std::vector<float> permuted(const std::string& name, const std::vector<float>& values) const {
         const bool is_query = name.find(".q_proj") != std::string::npos;
@@ -155,10 +229,16 @@ class dense_case {
         nlohmann::json header;
         byte_writer data;
         for (const std::string& name : names) {
-            const auto values = numbers(name);
             const std::uint64_t start = data.size();
-            data.raw_bytes(std::as_bytes(std::span(values)));
-            header[name] = {{"dtype", "F32"}, {"shape", shapes.at(name)}, {"data_offsets", {start, data.size()}}};
+            if (is_bytes(name)) {
+                data.raw_bytes(bytes(name));
+            } else {
+                const auto values = numbers(name);
+                data.raw_bytes(std::as_bytes(std::span(values)));
+            }
+            header[name] = {{"dtype", is_bytes(name) ? "U8" : "F32"},
+                            {"shape", shapes.at(name)},
+                            {"data_offsets", {start, data.size()}}};
         }
         byte_writer out;
         out.string(header.dump()).raw_bytes(data.bytes());

@@ -67,6 +67,35 @@ BOOST_AUTO_TEST_CASE(numbers_pass_where_they_change_nothing) {
     refuse("llama.logit_scale", "two", {"f64", "two"});
 }
 
+BOOST_AUTO_TEST_CASE(keys_of_experts_that_are_there_say_something) {
+    const auto check = [](const std::string& key, std::uint32_t value) {
+        gguf_writer out;
+        out.set("llama.expert_count", std::uint32_t{8}).set(key, value);
+        const auto bytes = out.bytes();
+        llama::detail::check_gguf_keys(io::gguf_view(bytes, "model.gguf"), llama::architectures[0]);
+    };
+    for (const std::uint32_t neutral : {0u, 1u}) {
+        BOOST_CHECK_NO_THROW(check("llama.expert_weights_scale", neutral));
+        BOOST_CHECK_NO_THROW(check("llama.expert_gating_func", neutral));
+    }
+    BOOST_CHECK_NO_THROW(check("llama.expert_used_count", 2));
+    BOOST_CHECK_NO_THROW(check("llama.expert_gating_func", 3));
+    for (const auto* key : {"llama.expert_weights_scale", "llama.expert_gating_func", "llama.expert_shared_count"}) {
+        BOOST_CHECK_EXCEPTION(check(key, 2), error, says({key, "is 2", "not supported"}));
+    }
+    BOOST_CHECK_EXCEPTION(check("llama.expert_unheard_of", 2), error, says({"is not understood"}));
+}
+
+BOOST_AUTO_TEST_CASE(who_takes_llamas_alone_names_what_a_mixture_has) {
+    llama::config c;
+    c.experts.count = 2;
+    BOOST_CHECK_EXCEPTION(llama::check_is_llama(c, "a device"), error,
+                          says({"a device takes Llamas alone", "this model has a mixture of experts"}));
+    c.experts.count = 0;
+    c.attention_sinks = true;
+    BOOST_TEST(llama::beyond_llama(c) == "attention sinks");
+}
+
 BOOST_AUTO_TEST_CASE(a_loaded_file_is_asked) {
     small_llama file;
     file.numbers["llama.logit_scale"] = 0.5f;

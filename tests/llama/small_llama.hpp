@@ -51,6 +51,7 @@ inline std::uint32_t gguf_number(io::tensor_type type) {
         case io::tensor_type::iq4_xs:
             return 23;
         case io::tensor_type::i32:
+        case io::tensor_type::u8:
             return 26;
         case io::tensor_type::bf16:
             return 30;

@@ -21,6 +21,9 @@ enum class window_rule {
     periodic,  ///< of all but each `window_period`-th
 };
 
+/// Whether files of an architecture have experts.
+enum class expert_rule { none, perhaps, always };
+
 /// What is the same in all models of an architecture. A name that is empty: there are no such files.
 struct architecture {
     std::string_view gguf;           ///< `general.architecture`
@@ -49,10 +52,23 @@ struct architecture {
     double local_rotary_base = 0;            ///< of layers with a window
     std::size_t layers_scaled_by_width = 0;  ///< in GGUF: with so many layers scores are scaled as of width / heads
     bool can_stand_still = false;            ///< in GGUF: rope.scaling.finetuned = false means that no layer turns
+    bool whole_yarn = true;                  ///< in GGUF: see yarn_scaling
+    bool norm_after_attention = false;       ///< in GGUF: see stored_layout::after_attention
+    expert_rule experts = expert_rule::none;
+    bool own_expert_width = false;  ///< config.json must say it: it is not intermediate_size; it may name dense layers
+    bool says_shares = false;       ///< norm_topk_prob is read, and is false where it is not there
+    bool shares_of_chosen = true;   ///< in GGUF, and where config.json does not say it
+    bool biased_experts = false;
+    bool has_sinks = false;
+    expert_tensors stored_experts = expert_tensors::separate;  ///< in safetensors, unless their names say otherwise
 };
 
 inline constexpr architecture architectures[] = {
-    {.gguf = "llama", .model_type = "", .halves_in_gguf = false, .windows = window_rule::all},  // Mistral's, too
+    {.gguf = "llama",  // Mistral's and Mixtral's, too
+     .model_type = "",
+     .halves_in_gguf = false,
+     .windows = window_rule::all,
+     .experts = expert_rule::perhaps},
     {.gguf = "", .model_type = "llama"},
     {.gguf = "", .model_type = "mistral", .is_llama_like = false, .windows = window_rule::all, .window = 4096},
     {.gguf = "mistral3",
@@ -134,6 +150,42 @@ inline constexpr architecture architectures[] = {
      .rotary_base = 1e6,
      .local_rotary_base = 10000,
      .layers_scaled_by_width = 62},
+    {.gguf = "",
+     .model_type = "mixtral",
+     .is_llama_like = false,
+     .windows = window_rule::all,
+     .rotary_base = 1e6,
+     .experts = expert_rule::always},
+    {.gguf = "qwen3moe",
+     .model_type = "qwen3_moe",
+     .is_llama_like = false,
+     .has_own_head_size = true,
+     .query_key_norms = query_key_norm::per_head,
+     .windows = window_rule::switched,
+     .experts = expert_rule::always,
+     .own_expert_width = true,
+     .says_shares = true},
+    {.gguf = "olmoe",
+     .model_type = "olmoe",
+     .is_llama_like = false,
+     .query_key_norms = query_key_norm::whole,
+     .experts = expert_rule::always,
+     .says_shares = true,
+     .shares_of_chosen = false},
+    {.gguf = "gpt-oss",
+     .model_type = "gpt_oss",
+     .is_llama_like = false,
+     .has_own_head_size = true,
+     .gate = activation::clamped,
+     .windows = window_rule::periodic,
+     .window_period = 2,
+     .rotary_base = 150000,
+     .whole_yarn = false,
+     .norm_after_attention = true,
+     .experts = expert_rule::always,
+     .biased_experts = true,
+     .has_sinks = true,
+     .stored_experts = expert_tensors::alternating},
 };
 
 namespace detail {
@@ -157,6 +209,7 @@ inline void apply(const architecture& of, config& c) {
     c.norms_after = of.norms_after;
     c.query_key_norms = of.query_key_norms;
     c.gate = of.gate;
+    c.attention_sinks = of.has_sinks;
     if (of.scaled_embedding) c.embedding_scale = std::sqrt(static_cast<float>(c.width));
 }
 

@@ -36,7 +36,8 @@ class attention_slices {
     /// A column is a head of a row; there is nothing to do for those beyond.
     void softmax(std::size_t column) const {
         if (column >= columns()) return;
-        rule_.weigh(kernels_, whole_.weights + column * whole_.stride, whole_.positions + column / whole_.heads);
+        rule_.weigh(kernels_, whole_.weights + column * whole_.stride, whole_.positions + column / whole_.heads,
+                    column % whole_.heads);
     }
 
     void values(std::size_t slice, std::size_t slices) const {

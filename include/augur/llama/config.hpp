@@ -8,14 +8,17 @@
 #include <limits>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "augur/llama/mixture.hpp"
 #include "augur/types/error.hpp"
 
 namespace augur::llama {
 
-/// What the gate of a feed-forward goes through.
-enum class activation { silu, gelu_tanh, gelu };
+/// What the gate of a feed-forward goes through. `clamped`: gpt-oss's, with gate_slope and gate_limit: min(gate, limit)
+/// times its sigmoid of slope * gate, and up within -limit..limit, plus 1.
+enum class activation { silu, gelu_tanh, gelu, clamped };
 
 /// RMS norms of queries and keys before they turn: of each head, or of all heads as one row.
 enum class query_key_norm { none, per_head, whole };
@@ -30,11 +33,18 @@ struct layer_positions {
     bool operator==(const layer_positions&) const = default;
 };
 
+/// How a file stores the matrices of experts. `separate`: as matrices of their own, under one of two kinds of names;
+/// `stacked`: each kind as one tensor; `joined`: the same, with rows of gate, then of up, in one; `alternating`: with
+/// inputs outermost, and gate and up alternating; `blocks`: as MXFP4 blocks and scales, whose rows alternate.
+enum class expert_tensors { separate, separate_by_number, stacked, joined, alternating, blocks };
+
 /// How a file stores what the configuration describes: the reader's concern alone.
 struct stored_layout {
     bool halves = false;  ///< rotary pairs are (i, i + half of what turns) rather than (2i, 2i + 1)
     bool joined_query_key_value = false, joined_gate_up = false;  ///< one tensor, the rows of each after the other's
     bool shifted_norms = false;                                   ///< weights of norms are stored less 1
+    bool after_attention = false;  ///< the norm before the feed-forward is called that after attention
+    expert_tensors experts = expert_tensors::separate;
 
     bool operator==(const stored_layout&) const = default;
 };
@@ -68,7 +78,10 @@ struct config {
     float residual_scale = 1;   ///< of what attention and feed-forward add
     float attention_scale = 0;  ///< of scores; 0: 1 / sqrt(head_size)
     float logit_scale = 1;
-    float attention_cap = 0, logit_cap = 0;    ///< x becomes cap * tanh(x / cap); 0: none
+    float attention_cap = 0, logit_cap = 0;     ///< x becomes cap * tanh(x / cap); 0: none
+    float gate_slope = 1.702f, gate_limit = 7;  ///< of activation::clamped
+    bool attention_sinks = false;               ///< a score of each head that takes weight, and has no value
+    mixture experts{};
     float attention_temperature = 0;           ///< scores: times 1 + this * ln(1 + whole temperature_contexts before)
     std::size_t temperature_context = 0;       ///< in tokens
     float rotary_scale = 1;                    ///< of cosines and sines
@@ -91,6 +104,11 @@ inline void take_layers(config& c, const std::vector<std::size_t>& indices) {
     std::vector<layer_positions> taken;
     for (const std::size_t index : indices) taken.push_back(c.positions_of(index));
     if (!c.positions.empty()) c.positions = std::move(taken);
+    if (!c.experts.is_dense.empty()) {
+        std::vector<bool> dense;
+        for (const std::size_t index : indices) dense.push_back(c.experts.is_dense[index]);
+        c.experts.is_dense = std::move(dense);
+    }
     c.layers = indices.size();
 }
 
@@ -98,6 +116,8 @@ inline void take_layers(config& c, const std::vector<std::size_t>& indices) {
 inline std::string_view beyond_llama(const config& c) {
     const auto windowed = [](const layer_positions& each) { return each.window != 0; };
     const auto turned = [](const layer_positions& each) { return each.turns != layer_positions::rotary::main; };
+    if (c.experts.count != 0) return "a mixture of experts";
+    if (c.attention_sinks) return "attention sinks";
     if (c.gate != activation::silu) return "another activation than SiLU";
     if (!c.norms_before || c.norms_after) return "norms after attention";
     if (c.query_key_norms != query_key_norm::none) return "norms of queries and keys";
@@ -140,7 +160,10 @@ inline void validate_beyond_llama(const config& c, std::string_view origin) {
     positive("the cap of logits", static_cast<double>(c.logit_cap), true);
     positive("the scale of rotary positions", static_cast<double>(c.rotary_scale), false);
     positive("the temperature of attention", static_cast<double>(c.attention_temperature), true);
+    positive("the slope of the gate", static_cast<double>(c.gate_slope), false);
+    positive("the limit of the gate", static_cast<double>(c.gate_limit), false);
     positive("the local rotary base", c.local_rotary_base, true);
+    validate(c.experts, c.layers, c.width, origin);
     if (!c.positions.empty() && c.positions.size() != c.layers) {
         fail(origin, ": windows and rotary positions of ", c.positions.size(), " layers for ", c.layers);
     }

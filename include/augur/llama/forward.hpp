@@ -40,10 +40,7 @@ class forward_pass : row_attention {
         : row_attention(c, kernels, std::move(pool),
                         std::max({c.width, c.heads * c.head_size, c.feed_forward, fused_size(c, w)}), format),
           weights_(w),
-          logit_rule_(c),
-          gated_(c.gate == activation::silu        ? kernels.silu_product
-                 : c.gate == activation::gelu_tanh ? kernels.gelu_tanh_product
-                                                   : kernels.gelu_product) {
+          logit_rule_(c) {
         for (auto [buffer, size] : {std::pair{&state_, c.width},
                                     {&normed_, c.width},
                                     {&change_, c.width},
@@ -89,12 +86,18 @@ class forward_pass : row_attention {
                   {&layer.value, value_.data(), &layer.value_bias}},
                  is_wide ? fused_.data() : normed_.data(), rows_.size());
         if (!layer.query_norm.empty()) normalise_queries_and_keys(layer);
-        attend_all(index, layer.attention_output);
+        attend_all(index, layer.attention_output, layer.sinks);
         add_product(copies_, layer.attention_output, mixed_.data(), layer.attention_output_bias,
                     layer.after_attention_norm);
-        normalise(layer.feed_forward_norm, rows_.size(), same, {&layer.gate, &layer.up});
-        feed_forward(layer);
-        add_product(gate_copies_, layer.down, gate_.data(), layer.down_bias, layer.after_feed_forward_norm);
+        if (layer.experts.empty()) {
+            normalise(layer.feed_forward_norm, rows_.size(), same, {&layer.gate, &layer.up});
+            feed_forward(layer);
+            add_product(gate_copies_, layer.down, gate_.data(), layer.down_bias, layer.after_feed_forward_norm);
+        } else {
+            normalise(layer.feed_forward_norm, rows_.size(), same, {&layer.router});
+            mix(layer, normed_.data(), rows_.size(), change_.data());
+            add_changes(layer.after_feed_forward_norm);
+        }
     }
 
     /// Normalised states of the rows that are wanted, and the logits of those that want some; of rows that show taps
@@ -254,7 +257,11 @@ class forward_pass : row_attention {
                 for (std::size_t i = from; i < to; ++i) state[i] += change[i];
             }
         });
-        if (is_sum) return;
+        if (!is_sum) add_changes(norm);
+    }
+
+    /// state += scale * norm(change).
+    void add_changes(const std::vector<float>& norm) {
         for_rows(rows_.size(), [&](std::size_t row) {
             const std::size_t width = config_.width;
             float *state = state_.data() + row * width, *change = change_.data() + row * width;
@@ -276,7 +283,7 @@ class forward_pass : row_attention {
             const std::size_t to = std::min(last * backend::host::panel_rows, config_.feed_forward);
             for (std::size_t row = 0; row < rows_.size(); ++row) {
                 const std::size_t at = row * config_.feed_forward + from;
-                gated_(gate_.data() + at, up_.data() + at, to - from);
+                gates_.apply(gate_.data() + at, up_.data() + at, to - from);
                 prepare_part(gate_copies_, layer.down, gate_.data(), row, from, to);
             }
         });
@@ -284,7 +291,6 @@ class forward_pass : row_attention {
 
     const weights& weights_;
     logit_rule logit_rule_;
-    void (*gated_)(float* gate, const float* up, std::size_t size);
     std::vector<std::size_t> wanted_;
     backend::host::float_buffer state_, normed_, change_, gate_, up_, fused_, logits_;
 };

@@ -48,9 +48,6 @@ inline void read_gguf_sizes(config& c, const io::gguf_view& file, const std::str
     const auto size_or = [&](const char* key, std::size_t fallback) {
         return static_cast<std::size_t>(file.get_or<std::uint64_t>(prefix + key, fallback));
     };
-    if (const auto experts = size_or("expert_count", 0); experts != 0) {
-        fail(origin, ": a mixture of ", experts, " experts is not supported");
-    }
     check_is_model(file);
     c.layers = size("block_count");
     c.width = size("embedding_length");
@@ -67,6 +64,32 @@ inline void read_gguf_sizes(config& c, const io::gguf_view& file, const std::str
         fail(origin, ": values of size ", values, " beside keys of size ", c.head_size, " are not supported");
     }
     c.rotary_size = size_or("rope.dimension_count", c.head_size);
+}
+
+/// A mixture's numbers. How its scores become weights is the architecture's, and only repeated by keys.
+inline void read_gguf_experts(config& c, const io::gguf_view& file, const architecture& of, const std::string& prefix) {
+    const std::string origin = file.path().string();
+    const auto size = [&](const char* key) { return static_cast<std::size_t>(file.get<std::uint64_t>(prefix + key)); };
+    const std::size_t count =
+        of.experts == expert_rule::always || file.contains(prefix + "expert_count") ? size("expert_count") : 0;
+    if (count == 0 && of.experts != expert_rule::always) return;
+    if (of.experts == expert_rule::none) {
+        fail(origin, ": a mixture of ", count, " experts is not supported in a ", of.gguf);
+    }
+    if (count == 0) fail(origin, ": ", prefix, "expert_count is 0, but a ", of.gguf, " has experts");
+    c.experts = mixture{.count = count,
+                        .used = size("expert_used_count"),
+                        .feed_forward = c.feed_forward,
+                        .shares_of_chosen = of.shares_of_chosen,
+                        .biased = of.biased_experts};
+    if (file.contains(prefix + "expert_feed_forward_length")) {
+        c.experts.feed_forward = layered_size(file, prefix + "expert_feed_forward_length", c);
+    }
+    const std::string norm = prefix + "expert_weights_norm";
+    if (file.get_or<bool>(norm, of.shares_of_chosen) != of.shares_of_chosen) {
+        fail(origin, ": the metadata key ", io::quote(norm), " is ", of.shares_of_chosen ? "false" : "true",
+             ", which is not supported in a ", of.gguf);
+    }
 }
 
 /// Windows, and layers that turn otherwise.
@@ -141,6 +164,8 @@ inline void read_gguf_scales(config& c, const io::gguf_view& file, const archite
 inline void read_gguf_layout(config& c, const io::gguf_view& file, const architecture& of) {
     const auto has = [&](const char* name) { return file.find(std::string("blk.0.") + name) != nullptr; };
     c.stored.halves = of.halves_in_gguf;
+    c.stored.experts = expert_tensors::stacked;
+    c.stored.after_attention = of.norm_after_attention;
     c.stored.joined_query_key_value = has("attn_qkv.weight");
     c.stored.joined_gate_up = of.joined && !has("ffn_gate.weight");
     c.query_key_value_bias = has("attn_q.bias") || has("attn_qkv.bias");
@@ -174,10 +199,11 @@ inline config read_config(const io::gguf_view& file, std::size_t lent_vocabulary
     c.tied_head = file.find("output.weight") == nullptr;
     validate(c, origin);
     detail::apply(of, c);
+    detail::read_gguf_experts(c, file, of, prefix);
     detail::read_gguf_positions(c, file, of, prefix);
     detail::read_gguf_scales(c, file, of, prefix);
     detail::read_gguf_layout(c, file, of);
-    detail::read_gguf_rotary_scaling(c, file, prefix);
+    detail::read_gguf_rotary_scaling(c, file, of, prefix);
     validate(c, origin);
     detail::check_gguf_keys(file, of);
     detail::read_gguf_vocabulary(c, file, prefix);

@@ -54,6 +54,10 @@ inline constexpr std::string_view gguf_caps[] = {"attn_logit_softcapping", "fina
 inline constexpr std::string_view gguf_temperatures[] = {"attention.temperature_scale", "attention.temperature_length"};
 inline constexpr std::string_view gguf_keys_of_periods[] = {"attention.sliding_window_pattern", "rope.freq_base_swa"};
 
+/// The same of experts; where there are none, no key of theirs says anything.
+inline constexpr std::string_view gguf_keys_of_experts[] = {"expert_used_count", "expert_feed_forward_length",
+                                                            "expert_weights_norm"};
+
 /// Of how the file was made, of another norm than an RMS norm, of poolings that it does not have. Whether a scaling was
 /// there in training changes nothing, but where read_config asks for it.
 inline constexpr std::string_view gguf_keys_idle[] = {
@@ -79,6 +83,11 @@ inline constexpr neutral_number gguf_neutral_numbers[] = {
     {"rescale_every_n_layers", 0, 0},
     {"leading_dense_block_count", 0, 0},
     {"nextn_predict_layers", 0, 0},
+    {"expert_weights_scale", 0, 1},
+    {"expert_shared_count", 0, 0},
+    {"expert_shared_feed_forward_length", 0, 0},
+    {"expert_group_count", 0, 1},
+    {"expert_group_used_count", 0, 1},
 };
 
 /// Switches, with what they are in a Llama.
@@ -107,7 +116,15 @@ inline void check_gguf_key(const io::gguf_view& file, std::string_view key, cons
     if (of.has_caps && is_in(gguf_caps)) return;
     if (of.has_temperature && is_in(gguf_temperatures)) return;
     if (of.windows == window_rule::periodic && is_in(gguf_keys_of_periods)) return;
-    if (name.starts_with("expert_")) return;  // there are none: read_config
+    if (name.starts_with("expert_")) {
+        const bool has_experts = file.get_or<std::uint64_t>(std::string(of.gguf) + ".expert_count", 0) != 0;
+        if (!has_experts || is_in(gguf_keys_of_experts)) return;
+        if (name == "expert_gating_func") {  // 1: softmax; 3: gpt-oss's, of the chosen
+            const auto found = file.get<std::uint64_t>(key);
+            if (found > 1 && !(found == 3 && of.shares_of_chosen)) refuse(" is ", found, ", which is not supported");
+            return;
+        }
+    }
     for (const auto& [known, one, other] : gguf_neutral_numbers) {
         if (name != known) continue;
         const auto found = file.get<double>(key);

@@ -10,6 +10,7 @@
 #include "augur/io/files/dequantize.hpp"
 #include "augur/io/files/gguf.hpp"
 #include "augur/io/files/quote.hpp"
+#include "augur/llama/architectures.hpp"
 #include "augur/llama/config.hpp"
 #include "augur/llama/rotary.hpp"
 #include "augur/types/error.hpp"
@@ -47,7 +48,8 @@ inline bool read_gguf_longrope(config& c, const io::gguf_view& file, const std::
 }
 
 /// A factor without a type is linear, and is read under the key of older files, too, as in llama.cpp.
-inline void read_gguf_rotary_type(config& c, const io::gguf_view& file, const std::string& prefix) {
+inline void read_gguf_rotary_type(config& c, const io::gguf_view& file, const architecture& of,
+                                  const std::string& prefix) {
     const std::string type_key = prefix + "rope.scaling.type";
     const auto type = file.get_or<std::string>(type_key, "none");
     const std::string present = prefix + "rope.scaling.factor", former = prefix + "rope.scale_linear";
@@ -62,7 +64,7 @@ inline void read_gguf_rotary_type(config& c, const io::gguf_view& file, const st
         const yarn_scaling scaling{file.get<double>(present),
                                    file.get<double>(prefix + "rope.scaling.original_context_length"),
                                    file.get_or<double>(prefix + "rope.scaling.yarn_beta_fast", 32.0),
-                                   file.get_or<double>(prefix + "rope.scaling.yarn_beta_slow", 1.0)};
+                                   file.get_or<double>(prefix + "rope.scaling.yarn_beta_slow", 1.0), of.whole_yarn};
         check_yarn(scaling, c, file.path().string());
         c.rotary_factors = rotary_factors(c, scaling);
         const double weight = file.get_or<double>(prefix + "rope.scaling.yarn_log_multiplier", 0.0);
@@ -74,10 +76,11 @@ inline void read_gguf_rotary_type(config& c, const io::gguf_view& file, const st
 }
 
 /// All of it: the type's, and what rope_freqs.weight divides beside that.
-inline void read_gguf_rotary_scaling(config& c, const io::gguf_view& file, const std::string& prefix) {
+inline void read_gguf_rotary_scaling(config& c, const io::gguf_view& file, const architecture& of,
+                                     const std::string& prefix) {
     const double magnitude = file.get_or<double>(prefix + "rope.scaling.attn_factor", 1.0);
     if (magnitude != 0) c.rotary_scale = static_cast<float>(magnitude);
-    if (!read_gguf_longrope(c, file, prefix)) read_gguf_rotary_type(c, file, prefix);
+    if (!read_gguf_longrope(c, file, prefix)) read_gguf_rotary_type(c, file, of, prefix);
     auto values = gguf_rotary_tensor(file, "rope_freqs.weight", c);
     if (values.empty()) return;
     if (!c.long_rotary_factors.empty()) {

@@ -58,11 +58,54 @@ inline activation read_json_gate(const io::json_reader<>& in, activation usual) 
     const char* const key = in.find("hidden_activation") ? "hidden_activation" : "hidden_act";
     if (!in.find(key)) return usual;
     const auto name = in.required<std::string>(key);
-    if (name == "silu" || name == "swish") return activation::silu;  // one function
+    if (usual == activation::clamped && name == "silu") return usual;  // of which it is a form
+    if (name == "silu" || name == "swish") return activation::silu;    // one function
     if (name == "gelu_pytorch_tanh" || name == "gelu_new") return activation::gelu_tanh;
     // a Gemma's first files say gelu, and mean its form with tanh, as all who run it know
     if (name == "gelu") return usual == activation::gelu_tanh ? usual : activation::gelu;
     fail(in.origin(), ": ", key, " is ", io::quote(name), "; silu, gelu, gelu_new and gelu_pytorch_tanh are supported");
+}
+
+/// One number that two keys may say.
+inline std::size_t json_one_of(const io::json_reader<>& in, const char* key, const char* other) {
+    if (!in.find(other)) return in.required<std::size_t>(key);
+    const auto found = in.required<std::size_t>(other);
+    if (in.find(key) && in.required<std::size_t>(key) != found) {
+        fail(in.origin(), ": ", key, " is ", in.required<std::size_t>(key), ", but ", other, " is ", found);
+    }
+    return found;
+}
+
+/// Layers that have one feed-forward: those that are named, and all but each `step`-th.
+inline std::vector<bool> json_dense_layers(const io::json_reader<>& in, const config& c) {
+    const auto step = in.value_or<std::size_t>("decoder_sparse_step", 1);
+    if (step == 0) fail(in.origin(), ": decoder_sparse_step is 0");
+    std::vector<bool> out(c.layers);
+    for (std::size_t layer = 0; layer < c.layers; ++layer) out[layer] = (layer + 1) % step != 0;
+    if (const auto* const named = in.array("mlp_only_layers"); named != nullptr) {
+        for (const auto& each : *named) {
+            if (!each.is_number_unsigned() || each.get<std::size_t>() >= c.layers) {
+                fail(in.origin(), ": mlp_only_layers holds ", io::shown(each), ", no layer of ", c.layers);
+            }
+            out[each.get<std::size_t>()] = true;
+        }
+    }
+    if (std::find(out.begin(), out.end(), true) == out.end()) out.clear();
+    return out;
+}
+
+inline void read_json_experts(config& c, const io::json_reader<>& in, const architecture& of) {
+    if (of.experts == expert_rule::none) return;
+    mixture& m = c.experts;
+    m.count = json_one_of(in, "num_local_experts", "num_experts");
+    if (m.count == 0) fail(in.origin(), ": the number of experts is 0, but a ", of.model_type, " has some");
+    m.used = json_one_of(in, "num_experts_per_tok", "experts_per_token");
+    m.feed_forward = of.own_expert_width ? in.required<std::size_t>("moe_intermediate_size") : c.feed_forward;
+    m.shares_of_chosen = of.says_shares ? in.value_or<bool>("norm_topk_prob", false) : of.shares_of_chosen;
+    m.biased = of.biased_experts;
+    if (of.own_expert_width) m.is_dense = json_dense_layers(in, c);
+    c.gate_slope = in.value_or<float>("swiglu_alpha", c.gate_slope);
+    c.gate_limit = in.value_or<float>("swiglu_limit", c.gate_limit);
 }
 
 inline void read_json_scales(config& c, const io::json_reader<>& in, const architecture& of) {
@@ -180,6 +223,7 @@ inline void read_json_layout(config& c, const io::json_reader<>& in, const archi
     c.attention_output_bias = biased && !of.biased;
     c.feed_forward_bias = in.value_or<bool>("mlp_bias", false);
     c.stored.halves = true;
+    c.stored.experts = of.stored_experts;
     c.stored.shifted_norms = of.shifted_norms;
     c.stored.joined_query_key_value = c.stored.joined_gate_up = of.joined;
 }
@@ -193,7 +237,7 @@ inline config read_config(const nlohmann::json& json, const std::string& origin,
     const io::json_reader in(json, origin);
     const architecture& of = detail::architecture_of(
         &architecture::model_type, in.value_or<std::string>("model_type", ""), origin, "the model type");
-    detail::check_not_quantized(in);
+    detail::check_not_quantized(in, of);
     config c;
     detail::read_json_sizes(c, in, of);
     if (const auto tied = in.optional<bool>("tie_word_embeddings"); tied == false && !has_head) {
@@ -201,6 +245,7 @@ inline config read_config(const nlohmann::json& json, const std::string& origin,
     }
     c.tied_head = in.value_or<bool>("tie_word_embeddings", of.is_tied) || !has_head;
     detail::apply(of, c);
+    detail::read_json_experts(c, in, of);
     detail::read_json_rotary(c, in, of);
     detail::read_json_scales(c, in, of);
     c.gate = detail::read_json_gate(in, of.gate);
@@ -230,6 +275,24 @@ inline void take_stored_rows(config& c, const io::safetensors_folder& file, std:
 
 }  // namespace detail
 
+namespace detail {
+
+/// As the names of the first layer that has experts say it.
+inline void find_expert_tensors(config& c, const io::safetensors_folder& file) {
+    std::size_t layer = 0;
+    while (layer < c.layers && !c.experts.is_in(layer)) ++layer;
+    if (layer == c.layers) return;
+    const auto has = [&](const char* name) {
+        return file.find("model.layers." + std::to_string(layer) + "." + name) != nullptr;
+    };
+    const bool is_alternating = c.stored.experts == expert_tensors::alternating;
+    if (is_alternating && has("mlp.experts.gate_up_proj_blocks")) c.stored.experts = expert_tensors::blocks;
+    if (!is_alternating && has("mlp.experts.gate_up_proj")) c.stored.experts = expert_tensors::joined;
+    if (!is_alternating && has("block_sparse_moe.gate.weight")) c.stored.experts = expert_tensors::separate_by_number;
+}
+
+}  // namespace detail
+
 /// Of a folder, or of a single file that has config.json beside it.
 inline config read_config(const io::safetensors_folder& file) {
     const auto& json = file.config();
@@ -239,6 +302,7 @@ inline config read_config(const io::safetensors_folder& file) {
                      detail::readable_weights);
     }
     config c = read_config(json, file.config_path().string(), file.find("lm_head.weight") != nullptr);
+    detail::find_expert_tensors(c, file);
     const auto tokens = io::token_texts(file);
     detail::take_stored_rows(c, file, tokens);
     detail::read_tokens(c, tokens);

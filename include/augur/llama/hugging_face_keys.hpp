@@ -56,6 +56,12 @@ inline constexpr std::string_view json_keys_read[] = {
     "original_max_position_embeddings",
 };
 
+/// The same of experts, in architectures that have some.
+inline constexpr std::string_view json_keys_of_experts[] = {
+    "num_local_experts",   "num_experts",     "num_experts_per_tok", "experts_per_token", "moe_intermediate_size",
+    "decoder_sparse_step", "mlp_only_layers", "norm_topk_prob",      "swiglu_alpha",      "swiglu_limit",
+};
+
 /// Of training, of sampling, of how other programs run the model, of names.
 inline constexpr std::string_view json_keys_idle[] = {
     "add_cross_attention",
@@ -89,6 +95,7 @@ inline constexpr std::string_view json_keys_idle[] = {
     "hidden_dropout_prob",
     "id2label",
     "initializer_factor",
+    "initial_context_length",
     "initializer_range",
     "is_composition",
     "is_decoder",
@@ -110,6 +117,7 @@ inline constexpr std::string_view json_keys_idle[] = {
     "num_return_sequences",
     "output_attentions",
     "output_hidden_states",
+    "output_router_logits",
     "output_scores",
     "prefix",
     "pretraining_tp",
@@ -121,6 +129,8 @@ inline constexpr std::string_view json_keys_idle[] = {
     "return_dict",
     "return_dict_in_generate",
     "sep_token_id",
+    "router_aux_loss_coef",
+    "router_jitter_noise",
     "seq_length",
     "suppress_tokens",
     "task_specific_params",
@@ -215,6 +225,7 @@ inline void check_json_keys(const io::json_reader<>& in, const architecture& of)
             return;
         }
         if (of.windows == window_rule::periodic && is_in(key, json_periods)) return;
+        if (of.experts != expert_rule::none && is_in(key, json_keys_of_experts)) return;
         const auto is_neutral = [&](const auto& list, bool is_read) {
             const auto* const found = number_in(key, list);
             if (found == std::end(list)) return false;
@@ -233,14 +244,16 @@ inline void check_json_keys(const io::json_reader<>& in, const architecture& of)
 
 inline constexpr std::string_view readable_weights = "take a GGUF file, or the original in F32, F16 or BF16";
 
-/// Throws, with the method, where weights are stored as a quantisation of some other program's.
-inline void check_not_quantized(const io::json_reader<>& in) {
+/// Throws, with the method, where weights are stored as a quantisation of some other program's; but for MXFP4 of
+/// experts.
+inline void check_not_quantized(const io::json_reader<>& in, const architecture& of) {
     for (const std::string_view key : {"quantization_config", "compression_config"}) {
         const auto* const found = in.find(key);
         if (!found) continue;
         const bool has_method =
             found->is_object() && found->contains("quant_method") && (*found)["quant_method"].is_string();
         const std::string method = has_method ? (*found)["quant_method"].get<std::string>() : "unknown";
+        if (method == "mxfp4" && of.stored_experts == expert_tensors::alternating) continue;
         fail(in.origin(), ": by its ", key, " (quant_method ", io::quote(method),
              ") the weights are quantized in a way that is not read; ", readable_weights);
     }

@@ -9,7 +9,17 @@
 
 namespace augur::llama {
 
-/// Matrices are outputs by inputs. Vectors that the model has not are empty.
+/// Of a mixture's feed-forwards one. Biases that the model has not are empty.
+struct expert_weights {
+    backend::host::packed_matrix gate, up, down;
+    std::vector<float> gate_bias{}, up_bias{}, down_bias{};
+
+    std::array<const backend::host::packed_matrix*, 3> matrices() const { return {&gate, &up, &down}; }
+    std::size_t vector_numbers() const { return gate_bias.size() + up_bias.size() + down_bias.size(); }
+};
+
+/// Matrices are outputs by inputs. Vectors that the model has not are empty. A layer with experts has a router and
+/// them, and neither gate, up nor down.
 struct layer_weights {
     std::vector<float> attention_norm, feed_forward_norm;
     backend::host::packed_matrix query, key, value, attention_output;
@@ -17,27 +27,41 @@ struct layer_weights {
     std::vector<float> after_attention_norm{}, after_feed_forward_norm{}, query_norm{}, key_norm{};
     std::vector<float> query_bias{}, key_bias{}, value_bias{}, attention_output_bias{};
     std::vector<float> gate_bias{}, up_bias{}, down_bias{};
+    std::vector<float> sinks{};  ///< of each head
+    backend::host::packed_matrix router{};
+    std::vector<float> router_bias{};
+    std::vector<expert_weights> experts{};
 
     std::array<const backend::host::packed_matrix*, 7> matrices() const {
         return {&query, &key, &value, &attention_output, &gate, &up, &down};
     }
     std::size_t vector_numbers() const {
         std::size_t total = 0;
-        for (const auto* each :
-             {&attention_norm, &feed_forward_norm, &after_attention_norm, &after_feed_forward_norm, &query_norm,
-              &key_norm, &query_bias, &key_bias, &value_bias, &attention_output_bias, &gate_bias, &up_bias, &down_bias})
+        for (const auto* each : {&attention_norm, &feed_forward_norm, &after_attention_norm, &after_feed_forward_norm,
+                                 &query_norm, &key_norm, &query_bias, &key_bias, &value_bias, &attention_output_bias,
+                                 &gate_bias, &up_bias, &down_bias, &sinks, &router_bias})
             total += each->size();
+        for (const expert_weights& each : experts) total += each.vector_numbers();
         return total;
     }
     std::size_t memory_bytes() const {
         std::size_t total = vector_numbers() * sizeof(float);
-        for (const auto* matrix : matrices()) total += matrix->memory_bytes();
+        visit_matrices([&](const backend::host::packed_matrix& each) { total += each.memory_bytes(); });
         return total;
     }
     std::size_t parameter_count() const {
         std::size_t total = vector_numbers();
-        for (const auto* matrix : matrices()) total += matrix->rows() * matrix->depth();
+        visit_matrices([&](const backend::host::packed_matrix& each) { total += each.rows() * each.depth(); });
         return total;
+    }
+
+ private:
+    void visit_matrices(const auto& visit) const {
+        for (const auto* matrix : matrices()) visit(*matrix);
+        visit(router);
+        for (const expert_weights& each : experts) {
+            for (const auto* matrix : each.matrices()) visit(*matrix);
+        }
     }
 };
 

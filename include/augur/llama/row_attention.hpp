@@ -15,7 +15,7 @@
 #include "augur/llama/attention_slices.hpp"
 #include "augur/llama/config.hpp"
 #include "augur/llama/rotary.hpp"
-#include "augur/llama/row_products.hpp"
+#include "augur/llama/row_experts.hpp"
 #include "augur/llama/score_rule.hpp"
 #include "augur/llama/sequence.hpp"
 
@@ -23,11 +23,11 @@ namespace augur::llama {
 
 /// Turns queries and keys to the rows' positions, caches keys and values, and lets the rows attend. A row's bits depend
 /// on its queries, its position and what is cached before it: not on the other rows, or on who computes it.
-class row_attention : public row_products {
+class row_attention : public row_experts {
  protected:
     row_attention(const config& c, const backend::host::kernels& kernels,
                   std::shared_ptr<backend::host::thread_pool> pool, std::size_t longest, cache_format format)
-        : row_products(kernels, std::move(pool), longest),
+        : row_experts(c, kernels, std::move(pool), longest),
           config_(c),
           frequencies_(all_frequencies(c)),
           scale_(c.attention_scale != 0 ? c.attention_scale : 1.0f / std::sqrt(static_cast<float>(c.head_size))),
@@ -53,7 +53,7 @@ class row_attention : public row_products {
         std::size_t positions = 0;
         for (const forward_row& row : rows) positions = std::max(positions, row.position + 1);
         const std::size_t block = cache_layout::block_positions;
-        padded_positions_ = (positions + block - 1) / block * block;
+        padded_positions_ = (positions + sink_places() + block - 1) / block * block;
         find_parts();
         for (key_value_cache& path : paths_) path.reserve(parts_.deepest());
         const std::size_t tasks = is_sliced_ ? parts_.all().size() * config_.key_value_heads : threads();
@@ -75,8 +75,9 @@ class row_attention : public row_products {
         }
     }
 
-    /// mixed_ = what the rows' heads attend to, as `reader` reads it, by query_, key_ and value_.
-    void attend_all(std::size_t layer, const matrix& reader) {
+    /// mixed_ = what the rows' heads attend to, as `reader` reads it, by query_, key_ and value_; `sinks` may be empty.
+    void attend_all(std::size_t layer, const matrix& reader, const std::vector<float>& sinks) {
+        sinks_ = sinks.empty() ? nullptr : sinks.data();
         const std::size_t heads = config_.key_value_heads;
         if (is_sliced_ || !parts_.are_in_turn()) {
             for_parts(parts_.all().size(), heads, [&](std::size_t index, std::size_t head, std::size_t) {
@@ -213,7 +214,7 @@ class row_attention : public row_products {
         task.weights = scores_.data() + worker * batch_ * group_ * padded_positions_;
         std::size_t longest = 0;
         for (std::size_t row = first; row < last; ++row) longest = std::max(longest, rows_[row].position + 1);
-        task.stride = (longest + 15) / 16 * 16;
+        task.stride = (longest + sink_places() + 15) / 16 * 16;
         task.out = attended_.data() + worker * batch_ * group_ * config_.head_size;
         return task;
     }
@@ -225,7 +226,7 @@ class row_attention : public row_products {
             const attention_part& of = parts_.all()[index / heads];
             return attention_slices(
                 kernels_, task_of(layer, of.first, of.last, rows_[of.first].position + 1, index % heads, index),
-                score_rule(config_, layer));
+                rule_of(layer, index % heads));
         };
         const auto each = [&](std::size_t slices, const auto& step) {
             for_parts(tasks, slices, [&](std::size_t index, std::size_t slice, std::size_t) { step(index, slice); });
@@ -247,10 +248,16 @@ class row_attention : public row_products {
         prepare_mixed(reader);
     }
 
+    /// Places behind the scores of a column.
+    std::size_t sink_places() const { return config_.attention_sinks ? 1 : 0; }
+    score_rule rule_of(std::size_t layer, std::size_t head) const {
+        return {config_, layer, sinks_ == nullptr ? nullptr : sinks_ + head * group_};
+    }
+
     void attend(std::size_t layer, std::size_t first, std::size_t last, std::size_t head, std::size_t worker,
                 const matrix& reader) {
         const auto task = task_of(layer, first, last, rows_[first].position + 1, head, worker);
-        const score_rule rule(config_, layer);
+        const score_rule rule = rule_of(layer, head);
         rule.is_plain() ? kernels_.attention(task) : attend_by(rule, task);
         take_attended(task, first, head, reader);
     }
@@ -259,7 +266,8 @@ class row_attention : public row_products {
     void attend_by(const score_rule& rule, const backend::host::attention_task& task) const {
         kernels_.attention_scores(task, task.positions + task.rows - 1);
         for (std::size_t column = 0; column < task.rows * task.heads; ++column) {
-            rule.weigh(kernels_, task.weights + column * task.stride, task.positions + column / task.heads);
+            rule.weigh(kernels_, task.weights + column * task.stride, task.positions + column / task.heads,
+                       column % task.heads);
         }
         kernels_.attention_values(task, 0, task.positions, 0, task.rows * task.heads);
         for (std::size_t row = 1; row < task.rows; ++row) {
@@ -272,7 +280,7 @@ class row_attention : public row_products {
     void attend_tree(std::size_t layer, const attention_part& of, std::size_t head, std::size_t worker,
                      const matrix& reader) {
         const std::size_t shared = rows_[of.whole].position;
-        const score_rule rule(config_, layer);
+        const score_rule rule = rule_of(layer, head);
         const auto task = task_of(layer, of.first, of.last, shared, head, worker);
         kernels_.attention_scores(task, shared);
         key_value_cache& path = paths_[worker];
@@ -296,7 +304,7 @@ class row_attention : public row_products {
         each_row([&](const auto& alone, std::size_t depth) {
             kernels_.attention_scores(alone, depth);
             for (std::size_t i = 0; i < group_; ++i) {
-                rule.weigh(kernels_, alone.weights - shared + i * task.stride, shared + depth);
+                rule.weigh(kernels_, alone.weights - shared + i * task.stride, shared + depth, i);
             }
         });
         kernels_.attention_values(task, 0, shared, 0, task.rows * group_);
@@ -331,6 +339,7 @@ class row_attention : public row_products {
 
     std::vector<double> frequencies_;  ///< of layers that turn as most do, then of those that turn locally
     float scale_;                      ///< of scores
+    const float* sinks_ = nullptr;     ///< of the layer that attends
     std::size_t queries_, keys_, group_, batch_ = 1, padded_positions_ = 0;
     attention_parts parts_{most_rows};
     bool is_sliced_ = false;

@@ -103,13 +103,12 @@ class row_products : protected workers {
         }
     }
 
-    input_copies copies_, gate_copies_;  ///< of normalised or mixed rows, and of what goes down
-
- private:
     static std::size_t longest_input(std::size_t depth) {
         return std::max(backend::host::input_bytes(input_format::bf16, depth),
                         backend::host::input_bytes(input_format::q8, (depth + 31) / 32 * 32));
     }
+
+    input_copies copies_, gate_copies_;  ///< of normalised or mixed rows, and of what goes down
 };
 
 }  // namespace augur::llama

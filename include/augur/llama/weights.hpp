@@ -1,5 +1,5 @@
 #pragma once
-// A decoder's weights on the CPU: checked against its configuration and packed for the kernels.
+// Reads a decoder's weights: checks them against its configuration and packs them for the kernels.
 
 #include <algorithm>
 #include <cstddef>
@@ -13,10 +13,12 @@
 
 #include "augur/backend/host/packed_matrix.hpp"
 #include "augur/io/files/dequantize.hpp"
-#include "augur/io/files/quantize.hpp"
 #include "augur/io/files/tensor.hpp"
 #include "augur/io/files/tensor_rows.hpp"
 #include "augur/llama/config.hpp"
+#include "augur/llama/converted_rows.hpp"
+#include "augur/llama/decoder_weights.hpp"
+#include "augur/llama/expert_reader.hpp"
 #include "augur/llama/layer_weights.hpp"
 #include "augur/llama/memory.hpp"
 #include "augur/llama/tensor_names.hpp"
@@ -25,54 +27,6 @@
 #include "augur/types/token.hpp"
 
 namespace augur::llama {
-
-/// How a model's inputs are made where they are more than embeddings: weight (width x 2 width) times the token's
-/// embedding followed by a hidden state, each through an RMS norm if it has one, plus a bias. Or, in a configuration
-/// with a wide first layer, both go as they are into that layer's queries, keys and values, and the hidden state into
-/// the residual.
-struct fusion_weights {
-    backend::host::packed_matrix weight;
-    std::vector<float> embedding_norm, hidden_norm;  ///< empty: none
-    std::vector<float> bias{};                       ///< empty: none
-    bool is_wide = false;                            ///< no weight: the first layer reads both
-    bool normed_residual = false;                    ///< of a wide layer: the state goes into it after its norm
-    bool shows_unnormed = false;                     ///< the model's own states are those before the final norm
-};
-
-/// Models of one draft bundle share embeddings and layers.
-struct weights {
-    std::shared_ptr<const backend::host::packed_matrix> embedding;
-    bool embedding_is_lent = false;     ///< by another model, which counts it
-    backend::host::packed_matrix head;  ///< none where it is the whole embedding
-    std::vector<token> head_tokens;     ///< ascending: whose rows the head has; empty means all
-    std::vector<std::shared_ptr<const layer_weights>> layers;
-    bool layers_are_lent = false;  ///< as the embedding
-    std::vector<float> final_norm;
-    fusion_weights fusion;  ///< no weight where inputs are embeddings
-
-    bool fuses() const { return fusion.weight.rows() != 0 || fusion.is_wide; }
-    /// The head, or the embedding that stands for it.
-    const backend::host::packed_matrix& output() const { return head.rows() != 0 ? head : *embedding; }
-    /// But for what is lent.
-    std::size_t memory_bytes() const {
-        std::size_t total = head.memory_bytes() + fusion.weight.memory_bytes();
-        if (!embedding_is_lent) total += embedding->memory_bytes();
-        for (const auto* norm : {&final_norm, &fusion.embedding_norm, &fusion.hidden_norm, &fusion.bias}) {
-            total += norm->size() * sizeof(float);
-        }
-        for (const auto& layer : layers) total += layers_are_lent ? 0 : layer->memory_bytes();
-        return total;
-    }
-    /// Numbers that a forward pass draws on, what is lent included, each once: a head that is the embedding is not
-    /// another.
-    std::size_t parameter_count() const {
-        std::size_t total =
-            final_norm.size() + fusion.embedding_norm.size() + fusion.hidden_norm.size() + fusion.bias.size();
-        for (const auto* matrix : {embedding.get(), &head, &fusion.weight}) total += matrix->rows() * matrix->depth();
-        for (const auto& layer : layers) total += layer->parameter_count();
-        return total;
-    }
-};
 
 /// Builds weights from the tensors of one file (gguf_file or safetensors_folder). Throws augur::error, naming the
 /// tensor, where one is missing or its shape is not what the configuration says, and before anything is read where the
@@ -122,10 +76,14 @@ class weight_reader {
     /// These layers and the norm after them, without embedding and head.
     weights read_layers(const std::vector<std::size_t>& layers) const {
         check_weights(origin(), bytes_of_layers(layers));
+        for (std::size_t i = 0; i < layers.size(); ++i) {
+            if (config_.experts.is_in(i)) experts_of(layers[i]).check();
+        }
         weights out;
         if (!names_.final_norm.empty()) out.final_norm = norm(names_.final_norm, config_.width);
-        for (const std::size_t index : layers) {
-            out.layers.push_back(std::make_shared<const layer_weights>(read_layer(index)));
+        for (std::size_t i = 0; i < layers.size(); ++i) {
+            out.layers.push_back(
+                std::make_shared<const layer_weights>(read_layer(layers[i], config_.experts.is_in(i))));
         }
         return out;
     }
@@ -143,29 +101,51 @@ class weight_reader {
     /// Of the tensor, which is rows x columns, the rows `sources` in their order; none: all.
     backend::host::packed_matrix matrix(const std::string& name, std::size_t rows, std::size_t columns,
                                         const std::vector<std::size_t>& sources = {}) const {
-        const auto& view = tensor(name, {rows, columns});
-        const auto type = type_for(view.type, format_);
+        return matrix_of(name, {rows, columns}, sources);
+    }
+    /// The same of any shape, whose last dimension is the columns, in this reader's format or another.
+    backend::host::packed_matrix matrix_of(const std::string& name, const std::vector<std::uint64_t>& shape,
+                                           const std::vector<std::size_t>& sources, weight_format format) const {
+        const auto& view = tensor(name, shape);
+        const auto type = type_for(view.type, format);
+        const auto columns = static_cast<std::size_t>(view.columns());
         check_blocks(origin(), name, columns, type);
-        const std::size_t chosen = sources.empty() ? rows : sources.size();
+        const auto chosen = sources.empty() ? static_cast<std::size_t>(view.rows()) : sources.size();
         check_weights(origin(), stored_bytes(storage_of(type), std::uint64_t{chosen} * columns));
         backend::host::packed_matrix out(storage_of(type), chosen, columns);
         io::tensor_rows stored(view);
-        std::vector<float> values(columns);
-        std::vector<std::byte> converted(columns / io::block_size(type) * io::block_bytes(type));
+        converted_rows converted(view.type, type, keeps(format), columns);
         for (std::size_t row = 0; row < out.rows(); ++row) {
-            const auto bytes = stored.row(sources.empty() ? row : sources[row]);
-            if (type == view.type) {
-                out.set_row(row, bytes);
-                continue;
-            }
-            if (!keeps(format_) || !io::widen_exactly(view.type, type, bytes, converted)) {
-                io::dequantize(view.type, bytes, values);
-                io::quantize(type, values, converted);
-            }
-            out.set_row(row, converted);
+            out.set_row(row, converted.row(stored.row(sources.empty() ? row : sources[row])));
         }
         return out;
     }
+    backend::host::packed_matrix matrix_of(const std::string& name, const std::vector<std::uint64_t>& shape,
+                                           const std::vector<std::size_t>& sources) const {
+        return matrix_of(name, shape, sources, format_);
+    }
+
+    /// Weights; or bytes of a quantisation that another tensor completes.
+    enum class tensor_kind { weights, bytes };
+
+    /// Throws unless the tensor is there, of this kind and shape.
+    const io::tensor_view& tensor(const std::string& name, const std::vector<std::uint64_t>& shape,
+                                  tensor_kind kind = tensor_kind::weights) const {
+        const io::tensor_view& view = file_.tensor(name);
+        const bool is_bytes = view.type == io::tensor_type::u8;
+        if (view.type == io::tensor_type::i32 || is_bytes != (kind == tensor_kind::bytes)) {
+            augur::detail::fail(origin(), ": the tensor ", name, " is of ", io::name_of(view.type), ", which are no ",
+                                kind == tensor_kind::bytes ? "bytes" : "weights");
+        }
+        if (view.shape != shape) {
+            augur::detail::fail(origin(), ": the tensor ", name, " has the shape ", io::shape_text(view.shape),
+                                ", but the configuration asks for ", io::shape_text(shape));
+        }
+        return view;
+    }
+
+    std::string origin() const { return file_.path().string(); }
+    weight_format format() const { return format_; }
 
  private:
     /// What the configuration says of a tensor that has a row for each token, and perhaps some more; heads that were
@@ -200,21 +180,40 @@ class weight_reader {
         const auto* const of = file_.find(name);
         if (of == nullptr || of->type == io::tensor_type::i32) return 0;
         const std::uint64_t count = io::element_count_of(name, of->shape);
+        if (of->type == io::tensor_type::u8) {  // two numbers of MXFP4
+            return stored_bytes(storage_of(type_for(io::tensor_type::mxfp4, format_)), 2 * count);
+        }
         return stored_bytes(storage_of(type_for(of->type, format_)),
                             rows == 0 ? count : count / of->shape.front() * rows);
     }
 
     std::uint64_t bytes_of_layers(const std::vector<std::size_t>& layers) const {
         std::uint64_t total = 0;
-        for (const std::size_t index : layers) {
-            for (const auto& name : names_.stored_matrices()) total += bytes_of(name_in(index, name));
+        for (std::size_t i = 0; i < layers.size(); ++i) {
+            for (const auto& name : names_.stored_matrices(config_.experts.is_in(i))) {
+                total += bytes_of(name_in(layers[i], name));
+            }
         }
         return total;
     }
 
     std::string name_in(std::size_t layer, const std::string& name) const { return names_.in_layer(layer, name); }
 
-    layer_weights read_layer(std::size_t index) const {
+    expert_reader<weight_reader> experts_of(std::size_t layer) const {
+        return {*this, config_, names_, name_in(layer, "")};
+    }
+
+    /// The router, in floats whatever its type, for it decides; and what it chooses from.
+    void read_experts(std::size_t index, layer_weights& out) const {
+        const std::string router = name_in(index, names_.experts.router);
+        out.router = matrix_of(router, {config_.experts.count, config_.width}, {}, weight_format::f32);
+        if (config_.experts.biased) {
+            out.router_bias = vector(name_in(index, names_.experts.router_bias), config_.experts.count);
+        }
+        out.experts = experts_of(index).read();
+    }
+
+    layer_weights read_layer(std::size_t index, bool has_experts) const {
         const std::size_t width = config_.width, wide = config_.feed_forward,
                           queries = config_.heads * config_.head_size,
                           keys = config_.key_value_heads * config_.head_size;
@@ -240,15 +239,20 @@ class weight_reader {
         out.key = read_part(index, of_key);
         out.value = read_part(index, of_value);
         out.attention_output = read_part(index, of_output);
-        out.gate = read_part(index, of_gate);
-        out.up = read_part(index, of_up);
-        out.down = read_part(index, of_down);
+        if (!names_.sinks.empty()) out.sinks = vector(name_in(index, names_.sinks), config_.heads);
         if (config_.query_key_value_bias) {
             out.query_bias = read_bias(index, of_query);
             out.key_bias = read_bias(index, of_key);
             out.value_bias = read_bias(index, of_value);
         }
         if (config_.attention_output_bias) out.attention_output_bias = read_bias(index, of_output);
+        if (has_experts) {
+            read_experts(index, out);
+            return out;
+        }
+        out.gate = read_part(index, of_gate);
+        out.up = read_part(index, of_up);
+        out.down = read_part(index, of_down);
         if (config_.feed_forward_bias) {
             out.gate_bias = read_bias(index, of_gate);
             out.up_bias = read_bias(index, of_up);
@@ -293,20 +297,6 @@ class weight_reader {
         std::vector<float> out;
         for (std::size_t i = 0; i < stored.size(); ++i) out.push_back(stored[paired_row(i)]);
         return out;
-    }
-
-    std::string origin() const { return file_.path().string(); }
-
-    const io::tensor_view& tensor(const std::string& name, const std::vector<std::uint64_t>& shape) const {
-        const io::tensor_view& view = file_.tensor(name);
-        if (view.type == io::tensor_type::i32) {
-            augur::detail::fail(origin(), ": the tensor ", name, " is of i32, which are no weights");
-        }
-        if (view.shape != shape) {
-            augur::detail::fail(origin(), ": the tensor ", name, " has the shape ", io::shape_text(view.shape),
-                                ", but the configuration asks for ", io::shape_text(shape));
-        }
-        return view;
     }
 
     /// Where the file has a row of queries or keys, or a component of a head: of what turns, the components of a pair

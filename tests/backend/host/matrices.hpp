@@ -123,7 +123,8 @@ inline std::vector<std::byte> stored_numbers(io::tensor_type type, std::size_t e
             case io::tensor_type::mxfp4:
                 out[at] = static_cast<std::byte>(116 + random() % 6);
                 break;
-            case io::tensor_type::i32:  // no numbers of a matrix
+            case io::tensor_type::i32:
+            case io::tensor_type::u8:  // no numbers of a matrix
                 break;
         }
     }

@@ -164,22 +164,27 @@ BOOST_AUTO_TEST_CASE(gelu_and_soft_caps_are_their_formulas_with_the_same_bits_ev
     std::vector<std::vector<float>> all;
     for (const auto set : instruction_sets()) {
         const auto& kernels = host::kernels_of(set);
-        std::vector<float> tanh_gate = x, gate = x, capped = x;
+        std::vector<float> tanh_gate = x, gate = x, capped = x, clamped = x;
         kernels.gelu_tanh_product(tanh_gate.data(), up.data(), x.size());
         kernels.gelu_product(gate.data(), up.data(), x.size());
         kernels.soft_cap(capped.data(), x.size(), 5.0f);
+        kernels.clamped_product(clamped.data(), up.data(), x.size(), 1.5f, 0.75f);
         for (std::size_t i = 0; i < x.size(); ++i) {
             const double value = double{x[i]}, factor = double{up[i]};
             const double inner = std::sqrt(2 / std::acos(-1.0)) * (value + 0.044715 * value * value * value);
             const double by_tanh = value / 2 * (1 + std::tanh(inner)) * factor;
             const double by_erf = value / 2 * (1 + std::erf(value / std::sqrt(2.0))) * factor;
             const double cap = 5 * std::tanh(value / 5);
+            const double least = std::min(value, 0.75), held = std::clamp(factor, -0.75, 0.75) + 1;
+            const double by_clamps = least / (1 + std::exp(-1.5 * least)) * held;
+            BOOST_TEST(std::abs(double{clamped[i]} - by_clamps) < 1e-6 * (1 + std::abs(by_clamps)));
             BOOST_TEST(std::abs(double{tanh_gate[i]} - by_tanh) < 1e-6 * (1 + std::abs(by_tanh)));
             BOOST_TEST(std::abs(double{gate[i]} - by_erf) < 1e-6 * (1 + std::abs(by_erf)));
             BOOST_TEST(std::abs(double{capped[i]} - cap) <= 1e-6 * std::abs(cap));
         }
         gate.insert(gate.end(), tanh_gate.begin(), tanh_gate.end());
         gate.insert(gate.end(), capped.begin(), capped.end());
+        gate.insert(gate.end(), clamped.begin(), clamped.end());
         all.push_back(gate);
         BOOST_TEST(same_bits(gate, all[0]));
         float bad = NAN;

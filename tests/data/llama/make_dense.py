@@ -36,6 +36,7 @@ WARM = rope(rope_type="yarn", factor=4.0, original_max_position_embeddings=32, m
 LONG = {"rope_type": "longrope", "long_factor": named(range(4)), "short_factor": named((0, 1, 1, 2))}
 TIED = {"tie_word_embeddings": True}  # as all that llama.cpp's format knows of a Gemma
 GRANITE = {"embedding_multiplier": 3.0, "residual_multiplier": 0.4, "attention_multiplier": 0.2, "logits_scaling": 2.5}
+SINKS = {**YARN["rope_parameters"], "truncate": False}
 CASES = {  # model type, what the configuration says beside that, a context to ask for
     "mistral_even": ("mistral", {**EVEN, "sliding_window": None, "tie_word_embeddings": True, **rope(rope_type="default")}),
     "mistral_odd": ("mistral", {**ODD, "sliding_window": 16}),
@@ -65,8 +66,25 @@ CASES = {  # model type, what the configuration says beside that, a context to a
                                     "rope_parameters": {"full_attention": {"rope_type": "linear", "factor": 8.0, "rope_theta": 50000.0},
                                                         "sliding_attention": {"rope_type": "default", "rope_theta": 100.0}}}),
     "gemma3_odd": ("gemma3_text", {**ODD, **TIED, "num_attention_heads": 5, "sliding_window": 16, "query_pre_attn_scalar": 14}),
+    "mixtral_even": ("mixtral", {**EVEN, "num_local_experts": 4, "num_experts_per_tok": 2, "tie_word_embeddings": True,
+                                 **rope(rope_type="default")}),
+    "mixtral_odd": ("mixtral", {**ODD, "num_local_experts": 5, "num_experts_per_tok": 3, "sliding_window": 16}),
+    "qwen3_moe_even": ("qwen3_moe", {**EVEN, "num_hidden_layers": 3, "head_dim": 12, "num_experts": 6, "num_experts_per_tok": 2,
+                                     "moe_intermediate_size": 32, "mlp_only_layers": [1], "tie_word_embeddings": True}),
+    "qwen3_moe_odd": ("qwen3_moe", {**ODD, "num_experts": 7, "num_experts_per_tok": 3, "moe_intermediate_size": 20,
+                                    "norm_topk_prob": True}),
+    "olmoe_even": ("olmoe", {**EVEN, "num_experts": 4, "num_experts_per_tok": 2, "tie_word_embeddings": False}),
+    "olmoe_odd": ("olmoe", {**ODD, "hidden_size": 42, "num_experts": 3, "num_experts_per_tok": 3, "norm_topk_prob": True}),
+    "gpt_oss_even": ("gpt_oss", {**EVEN, "head_dim": 12, "num_local_experts": 4, "num_experts_per_tok": 2, "sliding_window": 11,
+                                 **rope(rope_type="default")}),
+    "gpt_oss_odd": ("gpt_oss", {**ODD, "num_local_experts": 5, "num_experts_per_tok": 3, "sliding_window": 16, "swiglu_limit": 0.75,
+                                "swiglu_alpha": 1.3, "rope_parameters": SINKS}),
+    "gpt_oss_blocks": ("gpt_oss", {**EVEN, "hidden_size": 64, "intermediate_size": 32, "num_local_experts": 3, "num_experts_per_tok": 2,
+                                   "head_dim": 16, "sliding_window": 9, "rope_parameters": SINKS}),
 }  # fmt: skip
-PERMUTED = ("mistral", "ministral3", "smollm3", "granite")  # llama.cpp's writer puts the components of rotary pairs next to each other
+JOINED = ("mixtral_odd", "qwen3_moe_odd", "olmoe_odd")  # stored as transformers 5 has experts in memory; other safetensors one by one
+BLOCKS = ("gpt_oss_blocks",)  # stored in MXFP4
+PERMUTED = ("mistral", "mixtral", "ministral3", "smollm3", "granite")  # llama.cpp's writer puts the components of rotary pairs next to each other
 
 
 def number(name, count):
@@ -90,17 +108,71 @@ def weights(name, shape, is_shifted):
     return values.reshape(shape)
 
 
-def model_of(model_type, settings):
+FP4 = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6, 0, -0.5, -1, -1.5, -2, -3, -4, -6], dtype=np.float32)
+
+
+def stored_bytes(name, shape):
+    """Of MXFP4: any blocks, and scales of 1/32 and 1/16."""
+    values = (number(name, int(np.prod(shape))) + np.float32(1)) * np.float32(128 if name.endswith("_blocks") else 1)
+    return (values.astype(np.uint8) + np.uint8(0 if name.endswith("_blocks") else 122)).reshape(shape)
+
+
+def unpacked(name, shape):
+    """Experts by inputs by outputs, as transformers has them."""
+    experts, inputs, outputs = shape
+    blocks = stored_bytes(name + "_blocks", (experts, outputs, inputs // 32, 16))
+    scales = stored_bytes(name + "_scales", (experts, outputs, inputs // 32)).astype(np.int32) - 127
+    pairs = np.stack([FP4[blocks & 15], FP4[blocks >> 4]], axis=-1).reshape(experts, outputs, inputs // 32, 32)
+    return np.ldexp(pairs, scales[..., None]).reshape(experts, outputs, inputs).swapaxes(1, 2)
+
+
+def expert_sources(name, layout):
+    """Of experts in memory, what the file calls their matrices: of gate and up, or of down."""
+    stem, kind = name.rsplit(".", 1)
+    if layout == "numbered":
+        stem = stem.replace(".mlp.", ".block_sparse_moe.")
+        return [f"{stem}.*.{which}.weight" for which in (("w1", "w3") if kind == "gate_up_proj" else ("w2",))]
+    return [f"{stem}.*.{which}.weight" for which in (("gate_proj", "up_proj") if kind == "gate_up_proj" else ("down_proj",))]
+
+
+def layout_of(case):
+    if case in BLOCKS:
+        return "blocks"
+    if CASES[case][0] == "gpt_oss":
+        return "alternating"
+    return "joined" if case in JOINED else "numbered" if CASES[case][0] == "mixtral" else "separate"
+
+
+def is_of_experts(name):
+    return name.endswith(("experts.gate_up_proj", "experts.down_proj"))
+
+
+def values_of(name, shape, model_type, layout):
+    """Of what a model has in memory."""
+    if is_of_experts(name) and layout == "blocks":
+        return unpacked(name, shape)
+    if is_of_experts(name) and layout in ("separate", "numbered"):
+        sources = expert_sources(name, layout)
+        part = (shape[1] // len(sources), shape[2])
+        return np.stack([np.concatenate([weights(source.replace("*", str(expert)), part, False) for source in sources])
+                         for expert in range(shape[0])])  # fmt: skip
+    if layout == "numbered" and name.endswith("mlp.gate.weight"):
+        name = name.replace(".mlp.", ".block_sparse_moe.")
+    return weights(name, shape, "gemma" in model_type)
+
+
+def model_of(model_type, settings, layout="separate"):
     import torch
     from transformers import AutoConfig, AutoModelForCausalLM
 
     config = AutoConfig.for_model(model_type, **settings)
-    model = AutoModelForCausalLM.from_config(config, attn_implementation="eager", dtype=torch.float32).eval()
+    plain = {"attn_implementation": "eager", "experts_implementation": "eager"}
+    model = AutoModelForCausalLM.from_config(config, dtype=torch.float32, **plain).eval()
     with torch.no_grad():
         for name, tensor in model.state_dict().items():
             if name == "lm_head.weight" and config.tie_word_embeddings:
                 continue
-            tensor.copy_(torch.from_numpy(weights(name, tuple(tensor.shape), "gemma" in model_type)))
+            tensor.copy_(torch.from_numpy(values_of(name, tuple(tensor.shape), model_type, layout).copy()))
     model.tie_weights()
     return config, model
 
@@ -112,29 +184,92 @@ def logits_of(model):
         return model(torch.tensor([IDS]), use_cache=False).logits[0].float().numpy()
 
 
-def kept(name):
-    """Whether it is of layer 0, or of none: layers are alike."""
-    return not name.startswith("model.layers.") or name.startswith("model.layers.0.")
+def are_alike(config):
+    return not getattr(config, "mlp_only_layers", None)
 
 
-def stored_shapes(model, config):
-    shapes = {name: list(tensor.shape) for name, tensor in model.state_dict().items()}
-    if config.tie_word_embeddings:
-        shapes.pop("lm_head.weight", None)
+def kept(name, config):
+    """Whether it is of layer 0, or of none, where layers are alike."""
+    return not are_alike(config) or not name.startswith("model.layers.") or name.startswith("model.layers.0.")
+
+
+def stored_shapes(model, config, layout="separate"):
+    """By the names of safetensors."""
+    shapes = {}
+    for name, tensor in model.state_dict().items():
+        shape = list(tensor.shape)
+        if is_of_experts(name) and layout in ("separate", "numbered"):
+            sources = expert_sources(name, layout)
+            for expert in range(shape[0]):
+                for source in sources:
+                    shapes[source.replace("*", str(expert))] = [shape[1] // len(sources), shape[2]]
+        elif is_of_experts(name) and layout == "blocks":
+            shapes[name + "_blocks"] = [shape[0], shape[2], shape[1] // 32, 16]
+            shapes[name + "_scales"] = [shape[0], shape[2], shape[1] // 32]
+        elif layout == "numbered" and name.endswith("mlp.gate.weight"):
+            shapes[name.replace(".mlp.", ".block_sparse_moe.")] = shape
+        elif not (config.tie_word_embeddings and name == "lm_head.weight"):
+            shapes[name] = shape
     return shapes
 
 
-def gguf_tensors(family, shapes, layers):
-    """Of each GGUF tensor the one in safetensors, and how it is stored: as it is, with pairs together, or with 1 added."""
+def gguf_experts(name, layout):
+    """Of the first tensor of an expert those that GGUF makes of it and of its fellows; nothing of the fellows; else None."""
+    if ".experts." not in name:
+        return None
+    prefix = f"blk.{name.split('.')[2]}.ffn_"
+    if layout in ("separate", "numbered"):
+        expert, which = name.split(".experts.")[1].split(".")[:2]
+        kind = {"gate_proj": "gate", "w1": "gate", "up_proj": "up", "w3": "up"}.get(which, "down")
+        return {f"{prefix}{kind}_exps.weight": [name.replace(".experts.0.", ".experts.*."), "stack"]} if expert == "0" else {}
+    if name.endswith("_scales"):
+        return {}
+    end = "bias" if name.endswith("_bias") else "weight"
+    how = "bias" if end == "bias" else layout
+    if ".down_proj" in name:
+        return {f"{prefix}down_exps.{end}": [name, how]}
+    return {f"{prefix}{kind}_exps.{end}": [name, f"{how} {kind}"] for kind in ("gate", "up")}
+
+
+def gguf_tensors(family, shapes, layers, layout="separate"):
+    """Of each GGUF tensor the one in safetensors, and how it is stored: as it is, with pairs together, with 1 added, or as experts are."""
     import gguf
 
     arch = next(key for key, value in gguf.MODEL_ARCH_NAMES.items() if value == family)
     names = gguf.get_tensor_name_map(arch, layers)
     out = {}
     for name in shapes:
-        stored = names.get_name(name, try_suffixes=(".weight", ".bias"))
+        experts = gguf_experts(name, layout)
+        if experts is not None:
+            out.update(experts)
+            continue
+        of_weights = name + ".weight" if name.endswith("sinks") else name
+        stored = names.get_name(of_weights, try_suffixes=(".weight", ".bias"))
         out[stored] = [name, "shifted" if family.startswith("gemma") and "norm" in name else ""]
     return out
+
+
+def expert_values(name, how, shapes, experts):
+    """What GGUF has of experts: floats, or bytes of MXFP4."""
+    how, *kind = how.split(" ")
+    if how == "stack":
+        return np.stack([weights(name.replace("*", str(expert)), shapes[name.replace("*", "0")], False) for expert in range(experts)])
+    if how == "blocks":
+        blocks = stored_bytes(name, shapes[name])
+        scales = stored_bytes(name.replace("_blocks", "_scales"), shapes[name.replace("_blocks", "_scales")])
+        numbers = np.stack([blocks & 15, blocks >> 4], axis=-1).reshape(*blocks.shape[:-1], 32)
+        packed = np.concatenate([scales[..., None], numbers[..., :16] | numbers[..., 16:] << 4], axis=-1)
+        values = packed.reshape(*packed.shape[:2], -1)
+    else:
+        values = weights(name, shapes[name], False)
+    if how == "alternating":
+        values = values.swapaxes(1, 2)
+    if not kind:
+        return np.ascontiguousarray(values)
+    if how == "joined":
+        half = values.shape[1] // 2
+        return values[:, :half] if kind == ["gate"] else values[:, half:]
+    return np.ascontiguousarray(values[:, 0 if kind == ["gate"] else 1 :: 2])
 
 
 def gguf_keys(family, config):
@@ -150,7 +285,7 @@ def gguf_keys(family, config):
         "attention.key_length": size, "attention.value_length": size, "attention.layer_norm_rms_epsilon": config.rms_norm_eps,
         "rope.dimension_count": int(size * parameters.get("partial_rotary_factor", 1)), "rope.freq_base": float(parameters["rope_theta"]),
     }  # fmt: skip
-    if family in ("llama", "phi3", "gemma2", "gemma3") and config.sliding_window:
+    if family in ("llama", "phi3", "gemma2", "gemma3", "gpt-oss") and config.sliding_window:
         keys["attention.sliding_window"] = config.sliding_window
     if family == "granite":
         keys.update({"attention.scale": config.attention_multiplier, "embedding_scale": config.embedding_multiplier,
@@ -160,6 +295,13 @@ def gguf_keys(family, config):
         keys["final_logit_softcapping"] = config.final_logit_softcapping
     if family == "gemma3":
         keys["rope.freq_base_swa"] = float(said["rope_parameters"]["sliding_attention"]["rope_theta"])
+    if hasattr(config, "num_experts_per_tok"):
+        keys["expert_count"] = config.num_experts
+        keys["expert_used_count"] = config.num_experts_per_tok
+    if family == "qwen3moe":
+        keys["expert_feed_forward_length"] = config.moe_intermediate_size
+    if family == "gpt-oss":
+        keys["expert_feed_forward_length"] = config.intermediate_size
     kind = parameters["rope_type"]
     if kind in ("linear", "yarn"):
         keys.update({"rope.scaling.type": kind, "rope.scaling.factor": float(parameters["factor"])})
@@ -193,7 +335,7 @@ def heads_of(name, config):
     return config.num_attention_heads if ".q_proj" in name else config.num_key_value_heads
 
 
-def write_gguf(path, model_type, family, config, shapes):
+def write_gguf(path, model_type, family, config, shapes, layout="separate"):
     """With gguf's own writer."""
     import gguf
 
@@ -201,7 +343,12 @@ def write_gguf(path, model_type, family, config, shapes):
     for key, value in gguf_keys(family, config).items():
         {int: writer.add_uint32, float: writer.add_float32, str: writer.add_string}[type(value)](key, value)
     writer.add_tokenizer_model("no_vocab")
-    for stored, (name, how) in gguf_tensors(family, shapes, config.num_hidden_layers).items():
+    for stored, (name, how) in gguf_tensors(family, shapes, config.num_hidden_layers, layout).items():
+        if "exps" in stored:
+            values = expert_values(name, how, shapes, config.num_experts)
+            mxfp4 = gguf.GGMLQuantizationType.MXFP4 if values.dtype == np.uint8 else None
+            writer.add_tensor(stored, values, raw_dtype=mxfp4)
+            continue
         values = weights(name, shapes[name], model_type.startswith("gemma"))
         if model_type in PERMUTED and (".q_proj" in name or ".k_proj" in name):
             values = permuted(values, heads_of(name, config))
@@ -216,11 +363,16 @@ def write_gguf(path, model_type, family, config, shapes):
 
 def has_gguf(model_type, config):
     """Whether a GGUF file can say it all: of these, windows it cannot."""
+    if model_type in ("qwen3_moe", "olmoe"):  # llama.cpp has one rule for the shares of each
+        return are_alike(config) and config.norm_topk_prob == (model_type == "qwen3_moe")
+    if model_type == "gpt_oss":
+        return config.swiglu_limit == 7
     return model_type != "qwen2" or not config.use_sliding_window
 
 
 def family_of(model_type):
-    return {"mistral": "llama", "ministral3": "mistral3", "gemma3_text": "gemma3"}.get(model_type, model_type)
+    others = {"mistral": "llama", "mixtral": "llama", "ministral3": "mistral3", "gemma3_text": "gemma3"}
+    return {**others, "qwen3_moe": "qwen3moe", "gpt_oss": "gpt-oss"}.get(model_type, model_type)
 
 
 def main():
@@ -228,24 +380,28 @@ def main():
     for name in sys.argv[2:] or CASES:
         model_type, settings, *context = CASES[name]
         family = family_of(model_type)
-        config, model = model_of(model_type, settings)
-        shapes = stored_shapes(model, config)
+        layout = layout_of(name)
+        config, model = model_of(model_type, settings, layout)
+        shapes = stored_shapes(model, config, layout)
         rows = logits_of(model)
         gguf_keys_here = gguf_keys(family, config)
-        tensors = gguf_tensors(family, shapes, config.num_hidden_layers)
+        tensors = gguf_tensors(family, shapes, config.num_hidden_layers, layout) if has_gguf(model_type, config) else {}
         case = {
+            "are_alike": are_alike(config),
             "config": json.loads(config.to_json_string(use_diff=True)),
             "context_length": context[0] if context else 0,
             "family": family,
             "has_gguf": has_gguf(model_type, config),
             "is_permuted": model_type in PERMUTED,
             "keys": gguf_keys_here,
-            "shapes": {name: shape for name, shape in shapes.items() if kept(name)},
-            "gguf": {stored: source for stored, source in tensors.items() if kept(source[0])},
+            "shapes": {name: shape for name, shape in shapes.items() if kept(name, config)},
+            "gguf": {stored: source for stored, source in tensors.items() if kept(source[0], config)},
             "factors": longrope_tensors(config),
             "ids": IDS,
             "rows": {str(row): [round(float(value), 6) for value in rows[row]] for row in ROWS},
         }
+        if layout == "blocks":
+            case["config"]["quantization_config"] = {"quant_method": "mxfp4", "modules_to_not_convert": ["model.layers.*.self_attn"]}
         text = json.dumps(case, sort_keys=True)
         (folder / f"{name}.json").write_text(text + "\n")
         print(name, len(text), "bytes, logits within", float(np.abs(rows).max()))

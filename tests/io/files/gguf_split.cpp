@@ -27,10 +27,12 @@ struct part {
     std::vector<std::string> names;
     std::string model = "one";
     bool says_tensors = true;
+    std::uint32_t version = 3;
 
     void write(const std::filesystem::path& path) const {
         gguf_writer out;
-        out.set("general.name", model);
+        out.version = version;
+        if (!model.empty()) out.set("general.name", model);
         if (number == 0) out.set("llama.block_count", std::uint32_t{2});
         out.set("split.no", number).set("split.count", count);
         if (says_tensors) out.set("split.tensors.count", tensors);
@@ -126,6 +128,14 @@ BOOST_AUTO_TEST_CASE(parts_that_contradict_each_other_are_refused) {
     split.parts = split_model::sound();
     split.parts[1].model = "another";
     split.refuse({split_model::name_of(1), "'general.name' is not what it is in", split_model::name_of(0)});
+    split.parts[0].model = "";
+    split.refuse({split_model::name_of(1), "'general.name' is not what it is in"});
+    for (part& each : split.parts) each.model = "";
+    split.parts[0].model = "one";  // as llama.cpp's tools write them
+    BOOST_TEST(split.open().tensors().size() == 4u);
+    split.parts = split_model::sound();
+    split.parts[2].version = 2;
+    split.refuse({split_model::name_of(2), "GGUF version 2", split_model::name_of(0), "of 3"});
     split.parts = split_model::sound();
     split.parts[0].says_tensors = false;
     split.refuse({"no metadata key 'split.tensors.count'"});

@@ -37,7 +37,7 @@ BOOST_AUTO_TEST_CASE(sizes_are_those_of_the_format) {
 }
 
 BOOST_AUTO_TEST_CASE(a_dtype_that_is_read_has_its_types_size) {
-    for (const auto* dtype : {"F32", "F16", "BF16"}) {
+    for (const auto* dtype : {"F32", "F16", "BF16", "U8"}) {
         const auto type = find_safetensors_dtype(dtype).value().type.value();
         BOOST_TEST(bytes_of(dtype, {3, 5}) == byte_count("t", type, std::vector<std::uint64_t>{3, 5}), dtype);
     }

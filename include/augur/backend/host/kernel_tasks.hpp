@@ -84,6 +84,8 @@ struct kernels {
     /// The same of GELU: gate[i] = gate[i] * Phi(gate[i]) * up[i], by its formula with tanh, and by the error function.
     void (*gelu_tanh_product)(float* gate, const float* up, std::size_t size);
     void (*gelu_product)(float* gate, const float* up, std::size_t size);
+    /// gate[i] = g / (1 + exp(-slope * g)) * (u + 1), with g = min(gate[i], limit) and u = up[i] within -limit..limit.
+    void (*clamped_product)(float* gate, const float* up, std::size_t size, float slope, float limit);
     /// x[i] = cap * tanh(x[i] / cap)
     void (*soft_cap)(float* x, std::size_t size, float cap);
     /// Turns the pair (x[2i], x[2i+1]) by the angle with the given cosine and sine.

@@ -264,6 +264,8 @@ decltype(auto) with_tensor_type(tensor_type type, Use&& use) {
             return use.template operator()<tensor_type::mxfp4>();
         case tensor_type::i32:
             augur::detail::fail("a tensor of i32 holds whole numbers, where weights are wanted");
+        case tensor_type::u8:
+            augur::detail::fail("a tensor of u8 holds bytes, where weights are wanted");
     }
     augur::detail::fail("no tensor type has the number ", static_cast<int>(type));
 }

@@ -36,7 +36,7 @@ inline std::string fingerprint(const gguf_view& file) {
     fnv_hash hash;
     for (const tensor_view& tensor : file.tensors()) {
         hash.add(tensor.name);
-        hash.add(ggml_number(tensor.type), 4);
+        hash.add(tensor.type == tensor_type::u8 ? 255 : ggml_number(tensor.type), 4);
         for (auto d = tensor.shape.rbegin(); d != tensor.shape.rend(); ++d) hash.add(*d, 8);
         detail::add_ends(hash, tensor);
     }

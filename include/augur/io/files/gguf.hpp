@@ -49,6 +49,8 @@ class gguf_view {
     const tensor_view* find(std::string_view name) const { return tensors_.find(name); }
     const tensor_view& tensor(std::string_view name) const { return tensors_.tensor(name); }
     const std::filesystem::path& path() const { return tensors_.path(); }
+    /// Of the format: 2 or 3.
+    std::uint32_t version() const { return version_; }
 
  private:
     friend class gguf_file;
@@ -57,7 +59,8 @@ class gguf_view {
     gguf_view(mapped_file& file, std::filesystem::path origin) : gguf_view(file.bytes(), &file, std::move(origin)) {}
 
     /// The metadata of the first and the tensors of all, in their order. Errors: a tensor that is in two of them.
-    gguf_view(std::vector<gguf_view> parts, std::filesystem::path origin) : metadata_(std::move(parts[0].metadata_)) {
+    gguf_view(std::vector<gguf_view> parts, std::filesystem::path origin)
+        : version_(parts[0].version_), metadata_(std::move(parts[0].metadata_)) {
         std::vector<tensor_view> all;
         for (const gguf_view& part : parts) all.insert(all.end(), part.tensors().begin(), part.tensors().end());
         tensors_ = {std::move(all), std::move(origin)};
@@ -66,7 +69,7 @@ class gguf_view {
     gguf_view(std::span<const std::byte> file, mapped_file* mapping, std::filesystem::path origin) {
         const auto name = origin.string();
         byte_reader in = mapping ? byte_reader(*mapping, name) : byte_reader(file, name);
-        check_header(in);
+        version_ = read_version(in);
         const auto tensor_count = in.read_count("the number of tensors", least_tensor_bytes);
         const auto key_count = in.read_count("the number of metadata keys", least_pair_bytes);
         metadata_ = gguf_metadata(in, file, key_count);
@@ -84,7 +87,7 @@ class gguf_view {
 
     static constexpr std::uint64_t least_pair_bytes = 8 + 1 + 4 + 1;
 
-    static void check_header(byte_reader& in) {
+    static std::uint32_t read_version(byte_reader& in) {
         const auto magic = in.take(4, "the magic number");
         const std::string_view found(reinterpret_cast<const char*>(magic.data()), magic.size());
         if (found != "GGUF") augur::detail::fail(in.origin(), ": not a GGUF file, it starts with ", quote(found));
@@ -95,6 +98,7 @@ class gguf_view {
         if (version != 2 && version != 3) {
             augur::detail::fail(in.origin(), ": GGUF version ", version, " is not read, only 2 and 3");
         }
+        return version;
     }
 
     std::uint64_t read_alignment(std::string_view origin) const {
@@ -112,6 +116,7 @@ class gguf_view {
         return alignment;
     }
 
+    std::uint32_t version_ = 0;
     gguf_metadata metadata_;
     tensor_table tensors_;
 };

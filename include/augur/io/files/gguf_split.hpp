@@ -80,7 +80,8 @@ class gguf_part_names {
 };
 
 /// Throws, naming the part and both values, unless `part` is this one of the model that `first` begins: it says so, and
-/// its metadata, if it has more than that, are the first part's.
+/// its metadata, if it has more than that, are the first part's, as is the format's version. Files of two models that
+/// differ in their numbers alone cannot be distinguished: most parts say no more of themselves.
 template <class File>
 void check_gguf_part(const File& part, const File& first, std::uint64_t number, const gguf_split& split) {
     const std::string origin = part.path().string();
@@ -93,6 +94,10 @@ void check_gguf_part(const File& part, const File& first, std::uint64_t number, 
     same("split.no", number);
     same("split.count", split.count);
     same("split.tensors.count", split.tensors);
+    if (part.version() != first.version()) {
+        augur::detail::fail(origin, ": this is of GGUF version ", part.version(), ", but ", first.path().string(),
+                            " of ", first.version(), "; parts of one model agree");
+    }
     part.metadata().each([&](std::string_view key, const gguf_value& value) {
         if (key.starts_with("split.") || key == "general.alignment") return;
         const gguf_value* const of_first = first.metadata().find(key);

@@ -57,8 +57,9 @@ constexpr std::optional<tensor_type> tensor_type_of_ggml(std::uint32_t number) {
     }
 }
 
-/// The format's number of a type that is read.
+/// The format's number of a type that is read from it: of all but u8.
 constexpr std::uint32_t ggml_number(tensor_type type) {
+    if (type == tensor_type::u8) augur::detail::fail("GGUF has no tensors of u8");
     std::uint32_t number = 0;
     while (tensor_type_of_ggml(number) != type) ++number;
     return number;

@@ -77,7 +77,7 @@ inline void check_coverage(std::span<const placed_safetensor> tensors, std::span
 
 /// What a file holds, in the order of its data.
 struct safetensors_contents {
-    std::vector<tensor_view> tensors;   ///< F32, F16 and BF16: views into the file, at any alignment
+    std::vector<tensor_view> tensors;   ///< F32, F16 and BF16: views into the file, at any alignment; U8, too
     std::vector<unread_tensor> unread;  ///< of the format's other dtypes
 };
 
@@ -150,7 +150,7 @@ class safetensors_folder {
     }
     const std::filesystem::path& config_path() const { return config_path_; }
 
-    /// Those of dtype F32, F16 and BF16.
+    /// Those of dtype F32, F16, BF16 and U8.
     std::span<const tensor_view> tensors() const { return tensors_.tensors(); }
     /// Those of the format's other dtypes, whose numbers are not read.
     std::span<const unread_tensor> unread() const { return tensors_.unread(); }

@@ -28,7 +28,7 @@ constexpr std::optional<safetensors_dtype> find_safetensors_dtype(std::string_vi
                                            {"C64", 64, unread},
                                            {"BOOL", 8, unread},
                                            {"I8", 8, unread},
-                                           {"U8", 8, unread},
+                                           {"U8", 8, tensor_type::u8},
                                            {"I16", 16, unread},
                                            {"U16", 16, unread},
                                            {"I32", 32, unread},

@@ -16,7 +16,8 @@
 
 namespace augur::io {
 
-/// How a tensor's numbers are stored. Quantised types store blocks of elements along a row. All but i32 are weights.
+/// How a tensor's numbers are stored. Quantised types store blocks of elements along a row. All but i32 and u8 are
+/// weights; bytes are parts of what other programs quantised.
 enum class tensor_type {
     f32,
     f16,
@@ -34,7 +35,8 @@ enum class tensor_type {
     iq4_nl,
     iq4_xs,
     mxfp4,
-    i32
+    i32,
+    u8
 };
 
 /// A block: this many elements in this many bytes.
@@ -80,6 +82,8 @@ constexpr block_layout layout_of(tensor_type type) {
             return {"mxfp4", 32, 17};
         case tensor_type::i32:
             return {"i32", 1, 4};
+        case tensor_type::u8:
+            return {"u8", 1, 1};
     }
     augur::detail::fail("no tensor type has the number ", static_cast<int>(type));
 }
