@@ -64,6 +64,12 @@ bool is_for(const fs::path& path, const std::string& target) {
 
 /// What a draft checkpoint is used as, or heads as they are published.
 std::string use_of(const std::string& path, const std::string& scheme) {
+    if (fs::is_directory(path)) {
+        for (const char* const kind : {"medusa", "hydra"}) {
+            if (fs::exists(llama::published_heads_file(path, kind))) return kind;
+        }
+        return "eagle";
+    }
     if (fs::is_regular_file(path) && io::holds_safetensors(path)) {
         return llama::published_kind(io::safetensors_folder(path));
     }
@@ -278,6 +284,15 @@ checkpoint_files named_checkpoints(const std::vector<std::string>& drafts, const
         }
     }
     return named;
+}
+
+std::vector<std::size_t> taps_for(const checkpoint_files& named, const std::string& target_path) {
+    const auto layer = named.find("eagle");
+    if (layer == named.end() || !io::holds_safetensors(layer->second)) return {};
+    const llama::config of = io::holds_safetensors(target_path)
+                                 ? llama::read_config(io::safetensors_folder(target_path))
+                                 : llama::read_config(io::gguf_file(target_path));
+    return llama::eagle_model::taps_of(layer->second, of.layers);
 }
 
 io::bank_identity bank_identity_of(const llama::host_model& target, const draft_checkpoints& loaded,

@@ -43,6 +43,10 @@ using checkpoint_files = std::map<std::string, std::string>;
 checkpoint_files named_checkpoints(const std::vector<std::string>& drafts, const std::vector<std::string>& heads,
                                    const std::string& scheme);
 
+/// Which states the target in this file has to show for the layer that is named: those of an EAGLE-3 layer as it is
+/// published, in a folder; none for others, which read the last one. Cost: the files' headers.
+std::vector<std::size_t> taps_for(const checkpoint_files& named, const std::string& target_path);
+
 /// Whom trees of the loaded heads, layer or draft model are grown for; of the latter there can be any depth.
 io::bank_identity bank_identity_of(const llama::host_model& target, const draft_checkpoints& loaded,
                                    const checkpoint_files& files);

@@ -37,6 +37,11 @@ void check_device(const std::string& device, const std::string& weights) {
 }
 
 engine engine_of(const llama::host_model& model, const std::string& device, const std::string& weights) {
+    if (device != "cpu" && !model.taps().empty()) {
+        detail::fail("--device ", device,
+                     " shows the model's last hidden state alone, but the layer reads those after ",
+                     model.taps().size(), " of its layers (EAGLE-3); --device cpu does");
+    }
 #if defined(AUGUR_PROGRAM_CUDA)
     if (device == "cuda") {
         return llama::on_gpu(model.configuration(), model.parameters(), number_of(weights), model.context_length());

@@ -85,10 +85,12 @@ void add_scheme_options(CLI::App& command, generate_options& into) {
         ->type_name("FILE")
         ->allow_extra_args(false);
     command
-        .add_option("--heads", into.heads,
-                    "A draft checkpoint of the model's draft bundle that drafts: eagle, medusa, hydra, draft, "
-                    "qualifier, exit or ngram; "
-                    "or published heads of Medusa or Hydra (repeatable)")
+        .add_option(
+            "--heads", into.heads,
+            "A draft checkpoint of the model's draft bundle that drafts: eagle, medusa, hydra, draft, "
+            "qualifier, exit or ngram; "
+            "or published heads of Medusa or Hydra, or a folder with a published EAGLE, EAGLE-2 or EAGLE-3 layer "
+            "(repeatable)")
         ->type_name("FILE")
         ->allow_extra_args(false);
     command

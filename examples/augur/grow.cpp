@@ -62,7 +62,8 @@ class grower {
     explicit grower(const grow_options& chosen)
         : chosen_(chosen),
           words_(load_tokenizer(chosen.model.path)),
-          target_(load_model(chosen.model.path, chosen.model)) {
+          target_(load_model(chosen.model.path, chosen.model,
+                             taps_for(named_checkpoints(chosen.drafts, chosen.heads, "entmtp"), chosen.model.path))) {
         read_prompts();
         if (chosen.drafts.size() > 1) {
             detail::fail("trees are grown for one draft model, but --draft was given ", chosen.drafts.size(), " times");

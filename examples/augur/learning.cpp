@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <augur/draft/exit_head.hpp>
 #include <augur/io/files/fingerprint.hpp>
+#include <augur/io/files/safetensors.hpp>
 #include <augur/llama/host_exit.hpp>
 #include <augur/train/checkpoint.hpp>
 #include <cstddef>
@@ -139,6 +140,11 @@ train::state_identity identity_of(const llama::eagle_model& layer, const std::st
 llama::eagle_model load_eagle(const llama::host_model& target, const learning_options& chosen,
                               const llama::load_options& options) {
     if (chosen.heads.empty()) detail::fail("scheme 'eagle' learns from a layer that there is; name it by --heads");
+    if (io::holds_safetensors(chosen.heads)) {
+        detail::fail("--heads ", chosen.heads,
+                     ": scheme 'eagle' learns from a draft checkpoint (GGUF), not from a layer "
+                     "as others publish it");
+    }
     return llama::eagle_model::load(chosen.heads, target, options);
 }
 /// The layer has normed its states, and its matrix takes no bias.
@@ -236,6 +242,10 @@ learned_eagle::learned_eagle(const llama::host_model& target, const learning_opt
 
 llama::eagle_model eagle_of_adapter(const std::string& adapter, const std::string& path,
                                     const llama::eagle_model& layer, const llama::load_options& options) {
+    if (io::holds_safetensors(path)) {
+        detail::fail("--adapter ", adapter, " is of a draft checkpoint, but the layer is ", path,
+                     ", as others publish it");
+    }
     const auto kept = train::checkpoint_file::load<float>(adapter, identity_of(layer, path));
     auto head = new_output(layer, kept.options);
     kept.check(head, adapter);

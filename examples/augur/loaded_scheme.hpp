@@ -38,6 +38,9 @@ class loaded_scheme {
     /// Of passes over 1, 2, ... rows, the most whose cost it needs to know; 0 where it needs none.
     std::size_t rows_to_measure() const;
 
+    /// Of the target in this file, which is loaded for it (taps_for).
+    std::vector<std::size_t> taps(const std::string& target_path) const { return taps_for(named_, target_path); }
+
     /// Reads the bank, where it has one. `verify_seconds`: of passes over 1, 2, ... rows; empty means what earlier
     /// texts trained, or a measurement (curve_of), where the scheme needs them.
     void prepare(const llama::host_model& target, const engine& runs, const std::string& device,

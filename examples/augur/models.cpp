@@ -131,8 +131,11 @@ llama::load_options load_options_of(const model_options& options) {
     return chosen;
 }
 
-llama::host_model load_model(const std::string& path, const model_options& options) {
-    llama::host_model loaded = llama::host_model::load(path, load_options_of(options));
+llama::host_model load_model(const std::string& path, const model_options& options,
+                             const std::vector<std::size_t>& taps) {
+    llama::load_options chosen = load_options_of(options);
+    chosen.taps = taps;
+    llama::host_model loaded = llama::host_model::load(path, chosen);
     tell_notes(path, loaded.configuration());
     return loaded;
 }

@@ -20,7 +20,9 @@ llama::weight_format parse_weights(const std::string& name);
 llama::cache_format parse_cache(const std::string& name);
 llama::load_options load_options_of(const model_options& options);
 
-llama::host_model load_model(const std::string& path, const model_options& options);
+/// `taps`: see llama::load_options.
+llama::host_model load_model(const std::string& path, const model_options& options,
+                             const std::vector<std::size_t>& taps = {});
 
 /// Says what was taken otherwise than the file says it.
 void tell_notes(const std::string& path, const llama::config& of);

@@ -133,7 +133,7 @@ target_model::target_model(engine_choice runs_on, const model_options& chosen, c
     if (engine_.is_llama_cpp) {
         load_scoring(by);
     } else {
-        bundled_.emplace(load_model(chosen.path, chosen));
+        bundled_.emplace(load_model(chosen.path, chosen, by.taps(chosen.path)));
         computes_.emplace(program::engine_of(*bundled_, device_, chosen.weights));
         by.load(*bundled_, chosen);
     }

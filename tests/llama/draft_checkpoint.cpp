@@ -9,6 +9,8 @@
 #include <boost/test/unit_test.hpp>
 #include <limits>
 
+#include "augur/llama/draft_heads.hpp"
+#include "llama/dense_case.hpp"
 #include "llama/draft_bundle.hpp"
 
 BOOST_AUTO_TEST_SUITE(llama_draft_checkpoint)
@@ -190,6 +192,29 @@ BOOST_AUTO_TEST_CASE(what_was_made_for_another_target_is_refused) {
                           says({"plain.gguf", "augur.member", "'draft'"}));
     const auto pruned = small_llama().load({.head_tokens = {1, 2}});
     BOOST_CHECK_EXCEPTION(llama::load_draft(path, pruned), error, says({"draft.gguf", "head"}));
+}
+
+BOOST_AUTO_TEST_CASE(a_target_of_scaled_embeddings_or_logits_lends_neither) {
+    const temporary_directory folder;
+    const auto dense = [&](const char* name) {
+        read_dense_case(name).write_folder(folder.path());
+        return llama::host_model::load(folder.path(), {.threads = 1});
+    };
+    for (const char* const name : {"gemma_even", "granite_even"}) {
+        const auto target = dense(name);
+        const auto path = small_checkpoint("draft", target).write(folder / "draft.gguf");
+        BOOST_CHECK_EXCEPTION(llama::load_draft(path, target), error,
+                              says({"draft.gguf", "embedding", "is scaled by"}));
+    }
+    for (const char* const name : {"gemma2_even", "granite_even"}) {
+        const auto target = dense(name);
+        small_llama own = small_checkpoint("draft", target);
+        own.shapes["token_embd.weight"] = {target.vocabulary_size(), target.hidden_size()};
+        const std::vector<std::string> words{"target's head", "a scale of", "a cap of"};
+        BOOST_CHECK_EXCEPTION(llama::load_draft(own.write(folder / "draft.gguf"), target), error, says(words));
+        const auto heads = small_heads("medusa", target).write(folder / "medusa.gguf");
+        BOOST_CHECK_EXCEPTION(llama::draft_heads::load(heads, "medusa", target), error, says(words));
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -478,6 +478,21 @@ class Members(ProgramTest):
             result = self.generated("--prompt", "a b", "--scheme", scheme, "--length", 6, family=self.family)
             self.assertEqual(most, len(result["stages"][0]["positions"]))
 
+    def test_published_eagle_layers_draft(self):
+        drawn = ("--prompt", PROMPTS[1], "--max-tokens", 40, "--ignore-eos")
+        layers = tiny_model.write_published_eagle(FOLDER / "eagle3"), tiny_model.write_published_eagle(FOLDER / "eagle1", taps=None)
+        for temperature in (0, 0.8):
+            plain = self.generated(*drawn, "--temperature", temperature, "--scheme", "plain")["ids"]
+            for layer in layers:
+                for more in ((), ("--tree", "dynamic")):
+                    asked = (*drawn, "--temperature", temperature, "--scheme", "eagle", "--heads", layer, *more)
+                    result = self.generated(*asked)
+                    self.assertEqual(plain, result["ids"], asked)
+                    self.assertEqual([layer], result["settings"]["drafters"])
+        other = tiny_model.write_published_eagle(FOLDER / "eagle_of_another", vocabulary=300)
+        self.refuses(["config.json", "the vocabulary is 300", str(tiny_model.VOCABULARY)],
+                     "generate", "--model", TARGET, "--heads", other, "--scheme", "eagle", "--prompt", "a")  # fmt: skip
+
     def test_heads_that_are_not_used_are_refused_unless_auto_chose_the_scheme(self):
         asked = ("generate", "--model", TARGET, "--heads", self.member("eagle"), "--prompt", "a")
         self.refuses(["--heads is ", "the scheme is 'lookup'"], *asked, "--scheme", "lookup", "--json")

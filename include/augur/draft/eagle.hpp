@@ -71,7 +71,8 @@ class eagle {
     const model_type& model() const { return model_.get(); }
     std::size_t vocabulary_size() const { return model().vocabulary_size(); }
     std::string vocabulary_fingerprint() const { return augur::detail::vocabulary_fingerprint_of(model()); }
-    std::size_t hidden_size() const { return model().hidden_size(); }
+    /// Of the target's states.
+    std::size_t hidden_size() const { return target_hidden_size_of(model()); }
 
     state_type make_state() const { return state_type(model()); }
 
@@ -226,7 +227,7 @@ class eagle {
         return static_cast<std::size_t>(first - state.path.begin());
     }
 
-    std::ptrdiff_t row_of(std::int32_t i) const { return i * static_cast<std::ptrdiff_t>(hidden_size()); }
+    std::ptrdiff_t row_of(std::int32_t i) const { return i * static_cast<std::ptrdiff_t>(model().hidden_size()); }
 
     detail::owned_or_borrowed<Source> model_;
     TokenSelector token_selector_;

@@ -76,6 +76,7 @@ struct config {
     std::vector<layer_positions> positions{};  ///< one per layer; empty: as they are made
     std::size_t short_context = 0;             ///< longer contexts take the long factors; 0: there are none
     std::vector<float> long_rotary_factors{};
+    bool wide_first_layer = false;  ///< whose queries, keys and values read an embedding and a state (EAGLE-3)
     stored_layout stored{};
 
     /// Rows of embedding and head in the file, those of no token included.
@@ -109,6 +110,7 @@ inline std::string_view beyond_llama(const config& c) {
     if (c.attention_temperature != 0) return "a temperature of attention";
     if (c.short_context != 0) return "two lists of rotary factors";
     if (c.rotary_scale != 1) return "a scale of rotary positions";
+    if (c.wide_first_layer) return "a first layer of twice the width";
     if (std::any_of(c.positions.begin(), c.positions.end(), windowed)) return "sliding windows";
     if (std::any_of(c.positions.begin(), c.positions.end(), turned)) return "layers that turn otherwise";
     return {};

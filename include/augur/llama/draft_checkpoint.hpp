@@ -74,7 +74,7 @@ class draft_checkpoint {
         const auto same = [&](const char* what, std::size_t own, std::size_t others) {
             if (own != others) detail::fail(origin(), ": ", what, " is ", own, ", but the target's is ", others);
         };
-        same("the width", c.width, target_.hidden_size());
+        same("the width", c.width, target_.configuration().width);
         same("the vocabulary", c.vocabulary, target_.vocabulary_size());
         c.vocabulary_fingerprint = target_.vocabulary_fingerprint();
         return c;

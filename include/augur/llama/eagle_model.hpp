@@ -8,10 +8,13 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "augur/llama/draft_checkpoint.hpp"
 #include "augur/llama/host_model.hpp"
 #include "augur/llama/key_value_cache.hpp"
+#include "augur/llama/published_eagle.hpp"
+#include "augur/llama/state_reduction.hpp"
 #include "augur/types/error.hpp"
 #include "augur/types/scores.hpp"
 #include "augur/types/token.hpp"
@@ -26,10 +29,13 @@ class eagle_model {
     using sequence_type = sequence;
 
     /// Loads the draft checkpoint `eagle` of a draft bundle. It has the target's embedding, shared, and of the target's
-    /// head the rows that the file names, copied. Throws augur::error, naming the file and the values, where it was
-    /// made for another target. Of the options, head_tokens and layers are the file's to say.
+    /// head the rows that the file names, copied. Or a folder of safetensors with an EAGLE-1, -2 or -3 layer as others
+    /// publish it (published_eagle); the target then has to show the states that such a layer reads: taps_of. Throws
+    /// augur::error, naming the file and the values, where it was made for another target. Of the options, head_tokens,
+    /// layers and taps are the file's to say.
     static eagle_model load(const std::filesystem::path& path, const host_model& target,
                             const load_options& options = {}) {
+        if (io::holds_safetensors(path)) return load_published(path, target, options);
         const draft_checkpoint file(path, "eagle", target);
         const config c = file.configuration();
         check_cache_format(options.cache, c.head_size, path.string());
@@ -45,8 +51,15 @@ class eagle_model {
         return eagle_model(c, std::move(w), with_pool_of(target, options));
     }
 
-    /// From parts, for tests. The weights have a fusion.
-    eagle_model(config c, weights w, const load_options& options) : model_(std::move(c), std::move(w), options) {
+    /// The load_options::taps of a target with so many layers for the layer in this file: none but for EAGLE-3.
+    static std::vector<std::size_t> taps_of(const std::filesystem::path& path, std::size_t layers) {
+        if (!io::holds_safetensors(path)) return {};
+        return published_eagle(path).taps(layers);
+    }
+
+    /// From parts. The weights have a fusion. `reduction`: what the target's states go through first, if anything.
+    eagle_model(config c, weights w, const load_options& options, std::unique_ptr<state_reduction> reduction = nullptr)
+        : model_(std::move(c), std::move(w), options), reduction_(std::move(reduction)) {
         if (!model_.parameters().fuses()) augur::detail::fail("a model without a fusion takes no hidden states");
     }
 
@@ -58,15 +71,22 @@ class eagle_model {
     const std::string& vocabulary_fingerprint() const { return model_.vocabulary_fingerprint(); }
     std::size_t context_length() const { return model_.context_length(); }
     std::size_t hidden_size() const { return model_.hidden_size(); }
-    std::size_t memory_bytes() const { return model_.memory_bytes(); }
+    std::size_t target_hidden_size() const { return reduction_ ? reduction_->inputs() : hidden_size(); }
+    std::size_t memory_bytes() const { return model_.memory_bytes() + (reduction_ ? reduction_->memory_bytes() : 0); }
 
     sequence make_sequence() const { return model_.make_sequence(); }
     std::size_t length(const sequence& s) const { return model_.length(s); }
     void truncate(sequence& s, std::size_t length) const { model_.truncate(s, length); }
 
-    /// Appends the tokens with their states; returns a row of logits for each of the last `last`. As
-    /// host_model::extend.
+    /// Appends the tokens with their states, its own or the target's; returns a row of logits for each of the last
+    /// `last`. As host_model::extend.
     scores extend(sequence& s, std::span<const token> tokens, std::span<const float> states, std::size_t last) const {
+        std::vector<float> reduced;
+        if (reduction_ && !tokens.empty() && states.size() == tokens.size() * target_hidden_size()) {
+            reduced.resize(tokens.size() * hidden_size());
+            reduction_->run(states.data(), tokens.size(), reduced.data());
+            states = reduced;
+        }
         check(tokens, states);
         return model_.append({.sequence = &s, .tokens = tokens, .rows = last}, states.data());
     }
@@ -90,7 +110,23 @@ class eagle_model {
                             tokens.size() * hidden_size(), " of them, but there are ", states.size());
     }
 
+    static eagle_model load_published(const std::filesystem::path& path, const host_model& target,
+                                      const load_options& options) {
+        published_layer of = published_eagle(path).read(target, options.weights);
+        check_cache_format(options.cache, of.configuration.head_size, path.string());
+        load_options shared = with_pool_of(target, options);
+        shared.taps.clear();
+        std::unique_ptr<state_reduction> reduction;
+        if (of.reduction.rows() != 0) {
+            reduction = std::make_unique<state_reduction>(
+                std::move(of.reduction), std::move(of.reduction_norms), of.configuration.norm_epsilon,
+                backend::host::kernels_of(options.instruction_set), pool_of(shared));
+        }
+        return eagle_model(std::move(of.configuration), std::move(of.parameters), shared, std::move(reduction));
+    }
+
     host_model model_;
+    std::unique_ptr<state_reduction> reduction_;
 };
 
 }  // namespace augur::llama

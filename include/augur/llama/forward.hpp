@@ -27,6 +27,7 @@ struct layer_range {
     std::size_t from = 0, to = 0;
     bool head = true;                                       ///< or states as the last of these layers leaves them
     const std::function<void()>* between_layers = nullptr;  ///< may throw: then nothing is kept of the rows
+    std::span<const std::size_t> taps = {};                 ///< ascending; see load_options
 };
 
 /// Runs at most `most_rows` rows, of any sequences. A row's bits depend on its token, its position and the cached rows
@@ -37,7 +38,7 @@ class forward_pass : row_attention {
     forward_pass(const config& c, const weights& w, const backend::host::kernels& kernels,
                  std::shared_ptr<backend::host::thread_pool> pool, cache_format format)
         : row_attention(c, kernels, std::move(pool),
-                        std::max({c.width, c.heads * c.head_size, c.feed_forward, w.fusion.weight.depth()}), format),
+                        std::max({c.width, c.heads * c.head_size, c.feed_forward, fused_size(c, w)}), format),
           weights_(w),
           logit_rule_(c),
           gated_(c.gate == activation::silu        ? kernels.silu_product
@@ -48,7 +49,7 @@ class forward_pass : row_attention {
                                     {&change_, c.width},
                                     {&gate_, c.feed_forward},
                                     {&up_, c.feed_forward},
-                                    {&fused_, w.fusion.weight.depth()}}) {
+                                    {&fused_, fused_size(c, w)}}) {
             buffer->require(most_rows * size);
         }
         wanted_.reserve(most_rows);
@@ -65,12 +66,14 @@ class forward_pass : row_attention {
             enter(row);
         });
         if (weights_.fuses() && layers.from == 0) fuse();
+        show_taps(layers, layers.from);
         for (std::size_t i = layers.from; i < layers.to; ++i) {
             if (layers.between_layers != nullptr) (*layers.between_layers)();
             if (i + 1 == layers.to) layer_input(state_, config_.width, config_.heads * config_.head_size);
             run_layer(i);
+            show_taps(layers, i + 1);
         }
-        if (layers.head) return run_head();
+        if (layers.head) return run_head(!layers.taps.empty());
         layer_input(mixed_, config_.heads * config_.head_size, 0);
         for_rows(rows.size(), [&](std::size_t row) { show(row, state_.data() + row * config_.width); });
     }
@@ -79,11 +82,12 @@ class forward_pass : row_attention {
     void run_layer(std::size_t index) {
         const layer_weights& layer = *weights_.layers[index];
         const auto same = [](std::size_t row) { return row; };
-        normalise(layer.attention_norm, rows_.size(), same, {&layer.query, &layer.key, &layer.value});
+        const bool is_wide = index == 0 && weights_.fusion.is_wide;  // whose inputs fuse() has prepared
+        if (!is_wide) normalise(layer.attention_norm, rows_.size(), same, {&layer.query, &layer.key, &layer.value});
         multiply({{&layer.query, query_.data(), &layer.query_bias},
                   {&layer.key, key_.data(), &layer.key_bias},
                   {&layer.value, value_.data(), &layer.value_bias}},
-                 normed_.data(), rows_.size());
+                 is_wide ? fused_.data() : normed_.data(), rows_.size());
         if (!layer.query_norm.empty()) normalise_queries_and_keys(layer);
         attend_all(index, layer.attention_output);
         add_product(copies_, layer.attention_output, mixed_.data(), layer.attention_output_bias,
@@ -93,20 +97,27 @@ class forward_pass : row_attention {
         add_product(gate_copies_, layer.down, gate_.data(), layer.down_bias, layer.after_feed_forward_norm);
     }
 
-    /// Normalised states of the rows that are wanted, and the logits of those that want some.
-    void run_head() {
+    /// Normalised states of the rows that are wanted, and the logits of those that want some; of rows that show taps
+    /// the logits alone.
+    void run_head(bool has_taps) {
         wanted_.clear();
         for (std::size_t row = 0; row < rows_.size(); ++row) {
             if (rows_[row].logits != nullptr) wanted_.push_back(row);
         }
         const std::size_t scored = wanted_.size();
         for (std::size_t row = 0; row < rows_.size(); ++row) {
-            if (rows_[row].logits == nullptr && rows_[row].hidden != nullptr) wanted_.push_back(row);
+            if (rows_[row].logits == nullptr && rows_[row].hidden != nullptr && !has_taps) wanted_.push_back(row);
         }
         if (wanted_.empty()) return;
         const matrix& head = weights_.output();
         normalise(weights_.final_norm, wanted_.size(), [&](std::size_t i) { return wanted_[i]; }, {&head});
-        for_rows(wanted_.size(), [&](std::size_t i) { show(wanted_[i], normed_.data() + i * config_.width); });
+        if (!has_taps) {
+            for_rows(wanted_.size(), [&](std::size_t i) {
+                const std::size_t row = wanted_[i], width = config_.width;
+                const bool is_raw = weights_.fusion.shows_unnormed;
+                show(row, is_raw ? state_.data() + row * width : normed_.data() + i * width);
+            });
+        }
         if (scored == 0) return;
         const std::size_t size = config_.vocabulary;
         const bool together = logits_lie_together(scored);
@@ -129,6 +140,16 @@ class forward_pass : row_attention {
     }
     void show(std::size_t row, const float* state) const {
         if (rows_[row].hidden != nullptr) std::copy_n(state, config_.width, rows_[row].hidden);
+    }
+
+    /// Where states after so many layers are asked for, beside those after others.
+    void show_taps(const layer_range& layers, std::size_t after) {
+        const auto tap = std::find(layers.taps.begin(), layers.taps.end(), after);
+        if (tap == layers.taps.end()) return;
+        const std::size_t width = config_.width, at = static_cast<std::size_t>(tap - layers.taps.begin()) * width;
+        for_rows(rows_.size(), [&](std::size_t row) {
+            if (rows_[row].hidden != nullptr) std::copy_n(state_.data() + row * width, width, rows_[row].hidden + at);
+        });
     }
 
     /// A part of what the last layer shows of the rows that are to show it: `size` numbers each, from `at` on.
@@ -154,7 +175,10 @@ class forward_pass : row_attention {
         }
     }
 
-    /// What enters the first layer instead of the embedding: one product with the embedding and the hidden state.
+    static std::size_t fused_size(const config& c, const weights& w) { return w.fuses() ? 2 * c.width : 0; }
+
+    /// What enters the first layer instead of the embedding: one product with the embedding and the hidden state, or
+    /// where that layer is wide, the state; what its queries, keys and values read is fused_ then.
     void fuse() {
         const fusion_weights& fusion = weights_.fusion;
         const std::size_t width = config_.width;
@@ -169,9 +193,17 @@ class forward_pass : row_attention {
             float* both = fused_.data() + row * 2 * width;
             take(fusion.embedding_norm, state_.data() + row * width, both);
             take(fusion.hidden_norm, rows_[row].fused, both + width);
-            prepare_part(copies_, fusion.weight, fused_.data(), row, 0, 2 * width);
+            if (!fusion.is_wide) return prepare_part(copies_, fusion.weight, fused_.data(), row, 0, 2 * width);
+            const layer_weights& first = *weights_.layers.front();
+            prepare_row(copies_, {&first.query, &first.key, &first.value}, fused_.data(), 2 * width, row);
+            std::copy_n(fusion.normed_residual ? both + width : rows_[row].fused, width, state_.data() + row * width);
         });
+        if (fusion.is_wide) return;
         multiply_shared(fusion.weight, product_of(copies_, fusion.weight, fused_.data(), rows_.size(), state_.data()));
+        if (fusion.bias.empty()) return;
+        for_rows(rows_.size(), [&](std::size_t row) {
+            for (std::size_t i = 0; i < width; ++i) state_.data()[row * width + i] += fusion.bias[i];
+        });
     }
 
     /// normed_[i] = the state of row_of(i), normalised if there is a norm, and as the matrices that multiply it read

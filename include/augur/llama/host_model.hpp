@@ -44,6 +44,10 @@ struct load_options {
     backend::host::instruction_set instruction_set = backend::host::instruction_set::automatic;
     std::vector<token> head_tokens = {};   ///< the only ones with a logit, others have -infinity; empty means all
     std::vector<std::size_t> layers = {};  ///< those of the file, in the order to run them; empty means all
+    /// Ascending, each 0 to the number of layers: hidden() shows of a position the states after so many layers, one
+    /// after the other, as EAGLE-3 reads them, and hidden_size() is as many times the width; passes then run all layers
+    /// at once. Empty means the normalised last one. Costs a copy of each.
+    std::vector<std::size_t> taps = {};
     /// Called between the layers of an extend by more than 128 tokens; what it throws ends that extend, which then has
     /// changed nothing. For those who want to stop a long prefill. Others on the same pool
     /// wait meanwhile; it must not run this model.
@@ -100,7 +104,10 @@ class host_model {
     std::size_t vocabulary_size() const { return parts_->settings.vocabulary; }
     const std::string& vocabulary_fingerprint() const { return parts_->settings.vocabulary_fingerprint; }
     std::size_t context_length() const { return parts_->passes.context_length(); }
-    std::size_t hidden_size() const { return parts_->settings.width; }
+    /// The width, or of several taps as many times that.
+    std::size_t hidden_size() const { return parts_->passes.hidden_size(); }
+    /// Of load_options; empty where hidden() shows the normalised last state.
+    const std::vector<std::size_t>& taps() const { return parts_->passes.taps(); }
     std::size_t layer_count() const { return parts_->settings.layers; }
     std::size_t threads() const { return parts_->passes.threads(); }
     /// For load_options of other models that run in turns with this one.
@@ -146,19 +153,19 @@ class host_model {
     /// Appends a path of the tree that was run last. Cost: a copy of its keys and values.
     void keep(sequence& s, std::span<const std::size_t> path) const { parts_->passes.keep(s, path); }
 
-    std::size_t waiting(const sequence& s) const { return s.waiting_.size() / hidden_size(); }
+    std::size_t waiting(const sequence& s) const { return s.waiting_.size() / parts_->settings.width; }
 
     /// Forgets everything after the first `length` tokens, exactly. Throws if there are fewer.
     void truncate(sequence& s, std::size_t length) const {
         parts_->passes.check(s);
         augur::model::check_cut(s.length_, length);
         const std::size_t finished = s.length_ - waiting(s);
-        s.waiting_.resize(std::min(waiting(s), length - std::min(length, finished)) * hidden_size());
+        s.waiting_.resize(std::min(waiting(s), length - std::min(length, finished)) * parts_->settings.width);
         s.length_ = length;
     }
 
     /// The normalised hidden states that the rows of the last run were computed from; of all its tokens, if states were
-    /// asked for; after layers that are not the last, as these leave them.
+    /// asked for; after layers that are not the last, as these leave them. With taps, those.
     scores hidden(const sequence& s) const { return {s.hidden_.data(), s.shown_, hidden_size()}; }
 
     /// See augur::LayerInputModel.
@@ -177,7 +184,7 @@ class host_model {
               weight(std::move(w)),
               passes(settings, weight, backend::host::kernels_of(options.instruction_set), pool_of(options),
                      {checked_context(options.context_length, settings.context), options.cache_bytes, options.cache},
-                     options.between_layers) {}
+                     options.between_layers, checked_taps(options.taps, settings.layers)) {}
 
         config settings;
         weights weight;

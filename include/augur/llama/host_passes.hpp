@@ -39,10 +39,11 @@ class host_passes {
  public:
     host_passes(const config& c, const weights& w, const backend::host::kernels& kernels,
                 std::shared_ptr<backend::host::thread_pool> pool, sequence_limits limits,
-                std::function<void()> between_layers)
+                std::function<void()> between_layers, std::vector<std::size_t> taps = {})
         : config_(c),
           weights_(w),
           limits_(limits),
+          taps_(std::move(taps)),
           between_layers_(std::move(between_layers)),
           forward_(c, w, kernels, std::move(pool), limits.format) {
         check_cache_format(limits.format, c.head_size);
@@ -52,6 +53,9 @@ class host_passes {
     const std::shared_ptr<backend::host::thread_pool>& pool() const { return forward_.pool(); }
     std::size_t context_length() const { return limits_.tokens; }
     std::size_t layer_input_size() const { return config_.heads * config_.head_size + config_.width; }
+    const std::vector<std::size_t>& taps() const { return taps_; }
+    /// Numbers of what hidden() shows of a position.
+    std::size_t hidden_size() const { return config_.width * std::max<std::size_t>(taps_.size(), 1); }
     cache_layout layout() const { return {config_.layers, config_.key_value_heads, config_.head_size, limits_.format}; }
 
     /// `fused`: hidden states for the inputs of the only pass, one per token, in a model that fuses them.
@@ -132,6 +136,11 @@ class host_passes {
         const sequence& s = *asked.sequence;
         check(s);
         model::check_waiting(asked, s.waiting_.size() / config_.width, s.split_);
+        if (!taps_.empty() && (asked.from_layer > 0 || asked.to_layer != all_layers)) {
+            augur::detail::fail("a model that shows the states after ", taps_.size(),
+                                " of its layers runs all layers at once, not ", asked.from_layer, " to ",
+                                std::min(asked.to_layer, config_.layers));
+        }
         check_extension(asked.tokens, s.length_, limits_.tokens, config_.vocabulary);
         const std::size_t length = s.length_ + asked.tokens.size();
         check_cache(length, layout().bytes(length), s.cache_.memory_bytes(), limits_.cache_bytes);
@@ -147,7 +156,7 @@ class host_passes {
         const counts of = counts_of(asked);
         s.cache_.reserve(s.length_ + asked.tokens.size());
         s.logits_.require(of.rows * config_.vocabulary);
-        s.hidden_.require(of.shown * config_.width);
+        s.hidden_.require(of.shown * hidden_size());
         s.tree_.reserve(asked.parents.size());
         s.kept_.require(asked.parents.size() * kept_floats());
         if (asked.to_layer == all_layers) return;
@@ -163,7 +172,7 @@ class host_passes {
         }
         const bool is_long = rows_.size() > forward_pass::most_rows;
         const layer_range range{layers.first, std::min(layers.second, config_.layers), layers.second == all_layers,
-                                is_long && between_layers_ ? &between_layers_ : nullptr};
+                                is_long && between_layers_ ? &between_layers_ : nullptr, taps_};
         for (std::span<const forward_row> rest(rows_); !rest.empty();) {
             const std::size_t size = std::min(rest.size(), forward_pass::most_rows);
             forward_.run(rest.first(size), range);
@@ -189,7 +198,7 @@ class host_passes {
             }
             if (fused != nullptr) row.fused = fused + i * config_.width;
             if (is_node) row.kept = s.kept_.data() + i * kept_floats();
-            if (i + of.shown >= of.all) row.hidden = s.hidden_.data() + (i + of.shown - of.all) * config_.width;
+            if (i + of.shown >= of.all) row.hidden = s.hidden_.data() + (i + of.shown - of.all) * hidden_size();
             if (i + 1 == of.all && asked.to_layer != all_layers) row.layer_input = s.layer_input_.data();
             if (i + of.rows >= of.all) row.logits = s.logits_.data() + (i + of.rows - of.all) * config_.vocabulary;
         }
@@ -234,6 +243,7 @@ class host_passes {
     const config& config_;
     const weights& weights_;
     sequence_limits limits_;
+    std::vector<std::size_t> taps_;
     std::function<void()> between_layers_;
     forward_pass forward_;
     std::vector<forward_row> rows_;

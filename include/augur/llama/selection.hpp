@@ -30,6 +30,20 @@ inline std::vector<std::size_t> chosen_layers(std::vector<std::size_t> wanted, s
     return wanted;
 }
 
+/// Throws unless the taps are ascending and of a model with so many layers.
+inline std::vector<std::size_t> checked_taps(std::vector<std::size_t> taps, std::size_t layers) {
+    for (std::size_t i = 0; i < taps.size(); ++i) {
+        if (taps[i] > layers) {
+            augur::detail::fail("the state after ", taps[i], " layers was asked for, but there are ", layers);
+        }
+        if (i > 0 && taps[i] <= taps[i - 1]) {
+            augur::detail::fail("the states after ", taps[i - 1], " and ", taps[i],
+                                " layers were asked for in this order, which is not ascending");
+        }
+    }
+    return taps;
+}
+
 /// The tokens whose rows a head keeps, ascending, each once.
 inline std::vector<token> chosen_tokens(std::vector<token> wanted, std::size_t vocabulary, std::string_view origin) {
     for (const token id : wanted) {

@@ -17,6 +17,7 @@ struct tensor_names {
     std::string query, key, value, attention_output, gate, up, down;
     std::string after_attention_norm{}, after_feed_forward_norm{}, query_norm{}, key_norm{};
     std::vector<std::string> biases{};  ///< of a layer
+    bool numbers_layers = true;         ///< or there is one, and its names begin with the prefix alone
     stored_layout stored{};
 
     /// Of a layer, as a plain Llama has them.
@@ -46,8 +47,12 @@ struct tensor_names {
         std::vector<std::string> out = norms();
         for (const std::string& each : stored_matrices()) out.push_back(each);
         out.insert(out.end(), biases.begin(), biases.end());
-        for (auto& each : out) each = layer_prefix + std::to_string(index) + "." + each;
+        for (auto& each : out) each = in_layer(index, each);
         return out;
+    }
+    /// A tensor of layer `index`, as the file calls it.
+    std::string in_layer(std::size_t index, const std::string& name) const {
+        return layer_prefix + (numbers_layers ? std::to_string(index) + "." : "") + name;
     }
 };
 

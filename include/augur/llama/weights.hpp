@@ -27,10 +27,16 @@
 namespace augur::llama {
 
 /// How a model's inputs are made where they are more than embeddings: weight (width x 2 width) times the token's
-/// embedding followed by a hidden state, each through an RMS norm if it has one.
+/// embedding followed by a hidden state, each through an RMS norm if it has one, plus a bias. Or, in a configuration
+/// with a wide first layer, both go as they are into that layer's queries, keys and values, and the hidden state into
+/// the residual.
 struct fusion_weights {
     backend::host::packed_matrix weight;
     std::vector<float> embedding_norm, hidden_norm;  ///< empty: none
+    std::vector<float> bias{};                       ///< empty: none
+    bool is_wide = false;                            ///< no weight: the first layer reads both
+    bool normed_residual = false;                    ///< of a wide layer: the state goes into it after its norm
+    bool shows_unnormed = false;                     ///< the model's own states are those before the final norm
 };
 
 /// Models of one draft bundle share embeddings and layers.
@@ -44,14 +50,14 @@ struct weights {
     std::vector<float> final_norm;
     fusion_weights fusion;  ///< no weight where inputs are embeddings
 
-    bool fuses() const { return fusion.weight.rows() != 0; }
+    bool fuses() const { return fusion.weight.rows() != 0 || fusion.is_wide; }
     /// The head, or the embedding that stands for it.
     const backend::host::packed_matrix& output() const { return head.rows() != 0 ? head : *embedding; }
     /// But for what is lent.
     std::size_t memory_bytes() const {
         std::size_t total = head.memory_bytes() + fusion.weight.memory_bytes();
         if (!embedding_is_lent) total += embedding->memory_bytes();
-        for (const auto* norm : {&final_norm, &fusion.embedding_norm, &fusion.hidden_norm}) {
+        for (const auto* norm : {&final_norm, &fusion.embedding_norm, &fusion.hidden_norm, &fusion.bias}) {
             total += norm->size() * sizeof(float);
         }
         for (const auto& layer : layers) total += layers_are_lent ? 0 : layer->memory_bytes();
@@ -60,7 +66,8 @@ struct weights {
     /// Numbers that a forward pass draws on, what is lent included, each once: a head that is the embedding is not
     /// another.
     std::size_t parameter_count() const {
-        std::size_t total = final_norm.size() + fusion.embedding_norm.size() + fusion.hidden_norm.size();
+        std::size_t total =
+            final_norm.size() + fusion.embedding_norm.size() + fusion.hidden_norm.size() + fusion.bias.size();
         for (const auto* matrix : {embedding.get(), &head, &fusion.weight}) total += matrix->rows() * matrix->depth();
         for (const auto& layer : layers) total += layer->parameter_count();
         return total;
@@ -116,7 +123,7 @@ class weight_reader {
     weights read_layers(const std::vector<std::size_t>& layers) const {
         check_weights(origin(), bytes_of_layers(layers));
         weights out;
-        out.final_norm = norm(names_.final_norm, config_.width);
+        if (!names_.final_norm.empty()) out.final_norm = norm(names_.final_norm, config_.width);
         for (const std::size_t index : layers) {
             out.layers.push_back(std::make_shared<const layer_weights>(read_layer(index)));
         }
@@ -205,9 +212,7 @@ class weight_reader {
         return total;
     }
 
-    std::string name_in(std::size_t layer, const std::string& name) const {
-        return names_.layer_prefix + std::to_string(layer) + "." + name;
-    }
+    std::string name_in(std::size_t layer, const std::string& name) const { return names_.in_layer(layer, name); }
 
     layer_weights read_layer(std::size_t index) const {
         const std::size_t width = config_.width, wide = config_.feed_forward,
@@ -215,9 +220,10 @@ class weight_reader {
                           keys = config_.key_value_heads * config_.head_size;
         const bool joined = names_.stored.joined_query_key_value, joined_gate = names_.stored.joined_gate_up;
         const std::size_t all = queries + 2 * keys;
-        const part of_query{names_.query, joined ? all : queries, width, 0, queries, true};
-        const part of_key{names_.key, joined ? all : keys, width, joined ? queries : 0, keys, true};
-        const part of_value{names_.value, joined ? all : keys, width, joined ? queries + keys : 0, keys, false};
+        const std::size_t in = config_.wide_first_layer && index == 0 ? 2 * width : width;
+        const part of_query{names_.query, joined ? all : queries, in, 0, queries, true};
+        const part of_key{names_.key, joined ? all : keys, in, joined ? queries : 0, keys, true};
+        const part of_value{names_.value, joined ? all : keys, in, joined ? queries + keys : 0, keys, false};
         const part of_output{names_.attention_output, width, queries, 0, width, false};
         const part of_gate{names_.gate, joined_gate ? 2 * wide : wide, width, 0, wide, false};
         const part of_up{names_.up, joined_gate ? 2 * wide : wide, width, joined_gate ? wide : 0, wide, false};

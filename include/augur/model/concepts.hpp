@@ -234,6 +234,22 @@ concept FusedModel = HasVocabularySize<M> && HasContextLength<M> && MakesSequenc
     { model.hidden(std::as_const(sequence)) } -> LogitRows;
 };
 
+/// `model.target_hidden_size()`: a FusedModel whose own states are of another size than the target's. Its extend takes
+/// tokens.size() times so many numbers for states of the target, beside those of its own size.
+template <class M>
+concept ReducesTargetStates = FusedModel<M> && requires(const M& model) {
+    { model.target_hidden_size() } -> std::convertible_to<std::size_t>;
+};
+/// Numbers of the target's states that a FusedModel takes.
+template <FusedModel M>
+std::size_t target_hidden_size_of(const M& model) {
+    if constexpr (ReducesTargetStates<M>) {
+        return model.target_hidden_size();
+    } else {
+        return model.hidden_size();
+    }
+}
+
 /// A FusedModel that runs a tree of inputs in one pass. `model.extend_tree(sequence, tokens, states, parents, last)`:
 /// each input follows its parent, one before it or -1, the sequence's last; returns the rows of the last `last`, whose
 /// states hidden(sequence) shows then. Nothing is appended.

@@ -23,7 +23,7 @@ class fused_sequence {
         std::declval<sequence_t<M>&>(), std::span<const token>(), std::span<const float>(), std::size_t()))>;
 
     explicit fused_sequence(const M& model) : model_(&model), sequence_(model.make_sequence()) {
-        waiting_.reserve(most_waiting * model.hidden_size());
+        waiting_.reserve(most_waiting * target_hidden_size_of(model));
     }
 
     /// Positions whose states have been seen.
@@ -39,7 +39,7 @@ class fused_sequence {
     /// Keeps the target's states. They are run with the next root, all at once; before that by catch_up, and where many
     /// have come together.
     void follow(const prefix& committed, const auto& states) {
-        const std::size_t width = model_->hidden_size();
+        const std::size_t width = target_hidden_size_of(*model_);
         for (std::size_t i = 0; i < states.size(); ++i) {
             if (states.first() + i != known_ || known_ == model_->context_length()) continue;
             if (held_ == known_) waiting_.clear();
@@ -74,7 +74,7 @@ class fused_sequence {
         model_->truncate(sequence_, held_);
         const std::size_t missing = known_ - held_;
         auto result = model_->extend(sequence_, committed.tokens().subspan(held_ + 1, missing),
-                                     std::span(waiting_).last(missing * model_->hidden_size()), rows);
+                                     std::span(waiting_).last(missing * target_hidden_size_of(*model_)), rows);
         held_ = known_;
         return result;
     }

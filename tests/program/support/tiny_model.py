@@ -229,16 +229,42 @@ def write_folder(path, *, seed=1, layers=1, width=32, context=256, vocabulary=VO
     return str(path)
 
 
-def save_safetensors(path, tensors):
-    """Of F32 tensors, each its shape, the innermost size first, and its numbers."""
+def save_safetensors(path, tensors, integers=()):
+    """Of F32 tensors, each its shape, the innermost size first, and its numbers; and lists of I64."""
     header, data = {}, b""
     for name, (shape, numbers) in tensors.items():
         stored = struct.pack(f"<{len(numbers)}f", *numbers)
         header[name] = {"dtype": "F32", "shape": shape[::-1], "data_offsets": [len(data), len(data) + len(stored)]}
         data += stored
+    for name in integers:
+        stored = struct.pack(f"<{len(integers[name])}q", *integers[name])
+        header[name] = {"dtype": "I64", "shape": [len(integers[name])], "data_offsets": [len(data), len(data) + len(stored)]}
+        data += stored
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
     path.write_bytes(struct.pack("<Q", len(text)) + text + data)
+    return str(path)
+
+
+def write_published_eagle(path, *, width=32, vocabulary=VOCABULARY, taps=(0, 1), kept=range(0, VOCABULARY, 2), **said):
+    """An EAGLE-3 layer as its authors publish it, in a folder; without `taps`, an EAGLE-1 layer, which has the target's head."""
+    path.mkdir()
+    config = {"model_type": "llama", "hidden_size": width, "num_hidden_layers": 1, "num_attention_heads": 4, "num_key_value_heads": 2,
+              "intermediate_size": 2 * width, "max_position_embeddings": 256, "rms_norm_eps": 1e-5, "vocab_size": vocabulary}  # fmt: skip
+    prefix, integers = ("midlayer" if taps else "layers.0"), {}
+    shapes = {f"{prefix}.{FOLDER_NAMES[name]}.weight": shape for name, shape in block(width, width // 4, 2 * width).items()}
+    shapes["fc.weight"] = (width * (len(taps) if taps else 2), width)
+    if taps:
+        config |= {"architectures": ["LlamaForCausalLMEagle3"], "draft_vocab_size": len(kept), "eagle_aux_hidden_state_layer_ids": taps}
+        for name in ("q", "k", "v"):
+            inputs, outputs = shapes[f"midlayer.self_attn.{name}_proj.weight"]
+            shapes[f"midlayer.self_attn.{name}_proj.weight"] = (2 * inputs, outputs)
+        shapes |= {"midlayer.hidden_norm.weight": (width,), "norm.weight": (width,), "lm_head.weight": (width, len(kept))}
+        integers["d2t"] = [token - i for i, token in enumerate(kept)]
+    else:
+        del shapes["layers.0.input_layernorm.weight"]
+    (path / "config.json").write_text(json.dumps(config | said))
+    save_safetensors(path / "model.safetensors", random_tensors(shapes, 11, width), integers)
     return str(path)
 
 

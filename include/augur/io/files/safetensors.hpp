@@ -8,6 +8,9 @@
 #include <augur/io/files/safetensors_dtype.hpp>
 #include <augur/io/files/safetensors_header.hpp>
 #include <augur/io/files/tensor_table.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <filesystem>
 #include <iterator>
 #include <map>
@@ -100,7 +103,7 @@ inline safetensors_contents parse_safetensors(byte_reader in) {
         if (dtype.type) {
             out.tensors.push_back({std::move(entry.name), *dtype.type, std::move(entry.shape), bytes, nullptr});
         } else {
-            out.unread.push_back({std::move(entry.name), std::move(entry.dtype)});
+            out.unread.push_back({std::move(entry.name), std::move(entry.dtype), std::move(entry.shape), bytes});
         }
     }
     return out;
@@ -156,9 +159,44 @@ class safetensors_folder {
     /// Errors: no such tensor, or an unread one; the message names it and its dtype.
     const tensor_view& tensor(std::string_view name) const { return tensors_.tensor(name); }
 
+    /// Whether there is a tensor of this name, unread ones included.
+    bool has(std::string_view name) const {
+        return tensors_.find_unread(name) != nullptr || tensors_.find(name) != nullptr;
+    }
+    /// The numbers of a tensor of one dimension of I64, I32, U8 or BOOL (0 and 1). Errors: no such tensor, of another
+    /// dtype or shape; the message names it.
+    std::vector<std::int64_t> integers(std::string_view name) const {
+        const unread_tensor* const of = tensors_.find_unread(name);
+        if (of == nullptr) {
+            const tensor_view& floats = tensors_.tensor(name);
+            augur::detail::fail(path().string(), ": tensor ", quote(name), " is of ", name_of(floats.type),
+                                ", but whole numbers are wanted");
+        }
+        if (of->shape.size() != 1) {
+            augur::detail::fail(path().string(), ": tensor ", quote(name), " has the shape ", shape_text(of->shape),
+                                ", but a list is wanted");
+        }
+        if (of->type == "I64") return integers_of<std::int64_t>(of->bytes);
+        if (of->type == "I32") return integers_of<std::int32_t>(of->bytes);
+        if (of->type == "U8" || of->type == "BOOL") return integers_of<std::uint8_t>(of->bytes);
+        augur::detail::fail(path().string(), ": tensor ", quote(name), " is stored as ", of->type,
+                            ", but I64, I32, U8 and BOOL are read as whole numbers");
+    }
+
     const std::filesystem::path& path() const { return tensors_.path(); }
 
  private:
+    template <class T>
+    static std::vector<std::int64_t> integers_of(std::span<const std::byte> bytes) {
+        std::vector<std::int64_t> out(bytes.size() / sizeof(T));
+        for (std::size_t i = 0; i < out.size(); ++i) {
+            T value;
+            std::memcpy(&value, bytes.data() + i * sizeof(T), sizeof(T));
+            out[i] = value;
+        }
+        return out;
+    }
+
     safetensors_contents open(const std::filesystem::path& file) {
         auto& mapping = *mappings_.emplace_back(std::make_unique<mapped_file>(file));
         const auto origin = file.string();

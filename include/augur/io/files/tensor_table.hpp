@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <augur/io/files/tensor.hpp>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <numeric>
 #include <span>
@@ -18,6 +19,8 @@ namespace augur::io {
 struct unread_tensor {
     std::string name;
     std::string type;  ///< what the file calls it
+    std::vector<std::uint64_t> shape{};
+    std::span<const std::byte> bytes{};  ///< in the file, where whoever opened it shows them
 };
 
 /// Errors at construction: two tensors of one name. Cost: n log n once, log n per look-up.
@@ -51,6 +54,13 @@ class tensor_table {
         if (*place < tensors_.size()) return &tensors_[*place];
         augur::detail::fail(origin_.string(), ": tensor ", quote(name), " is stored as ",
                             unread_[*place - tensors_.size()].type, ", which is not read");
+    }
+
+    /// Null when there is no such tensor among the unread.
+    const unread_tensor* find_unread(std::string_view name) const {
+        const auto found =
+            std::find_if(unread_.begin(), unread_.end(), [&](const auto& of) { return of.name == name; });
+        return found == unread_.end() ? nullptr : &*found;
     }
 
     /// Errors: the missing name, and how many tensors there are; those of `find`.
