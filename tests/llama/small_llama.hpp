@@ -153,8 +153,8 @@ std::vector<float> copied(const LogitRows auto& rows) {
 }
 
 /// Logits after each token, `rows` tokens at a time, of a fresh sequence.
-inline std::vector<float> logits_in_steps(const llama::host_model& model, std::span<const token> tokens,
-                                          std::size_t rows) {
+template <class Model>
+std::vector<float> logits_in_steps(const Model& model, std::span<const token> tokens, std::size_t rows) {
     auto sequence = model.make_sequence();
     std::vector<float> out;
     for (std::size_t at = 0; at < tokens.size(); at += rows) {

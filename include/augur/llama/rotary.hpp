@@ -29,6 +29,15 @@ inline std::vector<double> rotary_frequencies(const config& c) {
     return rotary_frequencies(c.rotary_size, c.rotary_base, c.rotary_factors);
 }
 
+/// The same, followed by those of layers that turn locally, if there are any.
+inline std::vector<double> all_rotary_frequencies(const config& c) {
+    auto out = rotary_frequencies(c);
+    if (c.local_rotary_base == 0) return out;
+    const auto local = rotary_frequencies(c.rotary_size, c.local_rotary_base, {});
+    out.insert(out.end(), local.begin(), local.end());
+    return out;
+}
+
 /// Llama 3's stretching of long wavelengths, as divisors of the frequencies.
 struct llama3_scaling {
     double factor = 1, low_frequency_factor = 1, high_frequency_factor = 1, original_context = 1;

@@ -29,7 +29,7 @@ class row_attention : public row_experts {
                   std::shared_ptr<backend::host::thread_pool> pool, std::size_t longest, cache_format format)
         : row_experts(c, kernels, std::move(pool), longest),
           config_(c),
-          frequencies_(all_frequencies(c)),
+          frequencies_(all_rotary_frequencies(c)),
           scale_(c.attention_scale != 0 ? c.attention_scale : 1.0f / std::sqrt(static_cast<float>(c.head_size))),
           queries_(c.heads * c.head_size),
           keys_(c.key_value_heads * c.head_size),
@@ -327,14 +327,6 @@ class row_attention : public row_experts {
                 prepare_part(copies_, reader, mixed_.data(), row, head * size, (head + 1) * size);
             }
         }
-    }
-
-    static std::vector<double> all_frequencies(const config& c) {
-        auto out = rotary_frequencies(c);
-        if (c.local_rotary_base == 0) return out;
-        const auto local = rotary_frequencies(c.rotary_size, c.local_rotary_base, {});
-        out.insert(out.end(), local.begin(), local.end());
-        return out;
     }
 
     std::vector<double> frequencies_;  ///< of layers that turn as most do, then of those that turn locally

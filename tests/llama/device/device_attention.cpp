@@ -100,9 +100,9 @@ std::vector<float> queries_of(const shape& of, augur::token id, float scale) {
 }
 
 /// Rows x heads x head_size; by blocks of so many columns in eights, or as attend_all() chooses.
-template <class Element, unsigned Tiles = 0>
+template <class Element, unsigned Tiles = 0, class Rule = device::every_score>
 bits attended(const emulated_system& on, const shape& of, const std::vector<row_place>& rows, std::size_t longest,
-              float scale = 1) {
+              float scale = 1, const Rule& rule = {}) {
     const std::size_t gap = 3, stride = of.width() + gap;
     std::vector<float> queries;
     for (const row_place& row : rows) {
@@ -119,9 +119,9 @@ bits attended(const emulated_system& on, const shape& of, const std::vector<row_
                                                layer,         of.heads,    in.data(),      scratch.data(),
                                                out.data(),    stride,      arrivals.data()};
     if constexpr (Tiles == 0) {
-        device::attend_all(on, task);
+        device::attend_all(on, task, rule);
     } else {
-        const device::attend<Element, Tiles, true> kernel(task);
+        const device::attend<Element, Tiles, true, Rule> kernel(task, rule);
         on.launch(kernel.blocks(), kernel);
     }
     BOOST_TEST((arrivals.on_host() == none));
@@ -147,8 +147,10 @@ template <class Element>
 struct reference {
     std::vector<double> out;
     double bound = 0;
+    device::scores_by_rule rule;
 
-    reference(const memory<Element>& of, const row_place& row, float scale) : out(of.of.width()) {
+    reference(const memory<Element>& of, const row_place& row, float scale, const device::scores_by_rule& by = {})
+        : out(of.of.width()), rule(by) {
         const auto queries = queries_of(of.of, row.id, scale);
         for (std::size_t head = 0; head < of.of.heads; ++head) add_head(of, row, queries, head);
     }
@@ -172,6 +174,13 @@ struct reference {
             // of a score: of sums, and of queries that are two Elements
             error = std::max(error, magnitude * (static_cast<double>(2 * size + 1) * rounding + split));
         }
+        if (rule.cap != 0) {
+            const double cap = rule.cap;
+            for (double& score : weights) score = cap * std::tanh(score / cap);
+            error += cap * 8 * rounding;
+        }
+        const auto hidden = weights.begin() + static_cast<std::ptrdiff_t>(rule.first_seen(row.position));
+        std::fill(weights.begin(), hidden, -std::numeric_limits<double>::infinity());
         const double top = *std::max_element(weights.begin(), weights.end());
         for (double& weight : weights) sum += weight = std::exp(weight - top);
         for (std::size_t i = 0; i < size; ++i) {
@@ -223,6 +232,32 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(rows_are_those_of_double_precision, Element, eleme
                 }
                 BOOST_TEST(far == 0u);
             }
+        }
+    }
+}
+
+/// Windows that end in the row's chunk, at a chunk's end and chunks before; rows that see nothing of what others share.
+BOOST_AUTO_TEST_CASE_TEMPLATE(windows_and_caps_are_those_of_double_precision, Element, elements) {
+    for (const shape& of : {shape{6, 2, 8}, shape{3, 1, 5}}) {
+        const memory<Element> chain(of, names(600)), other(of, names(300, 1000));
+        const std::vector<row_place> rows{chain.row(600, 0), chain.row(530, 1), other.row(300, 2), chain.row(257, 3),
+                                          chain.row(599, 4), chain.row(1, 5),   chain.row(598, 6)};
+        for (const device::scores_by_rule rule :
+             {device::scores_by_rule{1, 0}, {40, 2}, {88, 0}, {256, 0}, {344, 1.5f}, {0, 0.5f}}) {
+            const bits got = attended<Element>(forwards, of, rows, 600, 4, rule);
+            BOOST_TEST((attended<Element>(backwards, of, rows, 4000, 4, rule) == got));
+            std::size_t far = 0;
+            for (std::size_t row = 0; row < rows.size(); ++row) {
+                const auto alone = attended<Element>(forwards, of, {rows[row]}, 600, 4, rule);
+                BOOST_TEST((alone == row_of(of, got, row)), "window " << rule.window << ", row " << row);
+                const reference<Element> expected(row == 2 ? other : chain, rows[row], 4, rule);
+                for (std::size_t i = 0; i < of.width(); ++i) {
+                    const double is = Element::from_bits(alone[i]).value(), be = expected.out[i];
+                    const double most = expected.bound + half_step<Element> * (std::abs(be) + expected.bound);
+                    far += std::abs(is - be) <= most ? 0 : 1;
+                }
+            }
+            BOOST_TEST(far == 0u, "window " << rule.window << ", cap " << rule.cap);
         }
     }
 }

@@ -26,7 +26,7 @@ namespace augur::llama::device {
 /// its queries and on the keys and values of its positions, not on slots, other rows and `Tiles`. Tensor cores multiply
 /// Elements: queries and weights are two each, the number rounded and what that left. `Packed`: heads have a multiple
 /// of eight components.
-template <class Element, unsigned Tiles, bool Packed = true>
+template <class Element, unsigned Tiles, bool Packed = true, class Rule = every_score>
 struct attend {
     static constexpr unsigned threads = cache_layout::block_positions, warps = threads / kernels::warp_size;
     static constexpr unsigned columns = 8 * Tiles, most_rows = columns;
@@ -34,14 +34,15 @@ struct attend {
 
     attention_task<Element> task;
 
-    explicit attend(const attention_task<Element>& asked)
+    explicit attend(const attention_task<Element>& asked, const Rule& rule = {})
         : task(asked),
           heads_(narrow(task.layout.heads)),
           group_(narrow(task.group())),
           chunks_(narrow(chunks_of(task.longest))),
           set_(columns / group_),
           shared_((narrow(task.count) + set_ - 1) / set_ * heads_ * chunks_),
-          alone_(std::clamp(many_blocks / std::max(1u, narrow(task.count) * heads_), 1u, std::max(1u, chunks_))) {}
+          alone_(std::clamp(many_blocks / std::max(1u, narrow(task.count) * heads_), 1u, std::max(1u, chunks_))),
+          rule_(rule) {}
 
     std::size_t shared_bytes() const { return place().end; }
 
@@ -91,8 +92,8 @@ struct attend {
     static AUGUR_KERNEL unsigned least(unsigned a, unsigned b) { return b < a ? b : a; }
     static unsigned narrow(std::size_t number) { return static_cast<unsigned>(number); }
 
-    AUGUR_KERNEL chunk_rows<Element> rows_of(const work_type& work) const {
-        return {task, work.row / set_ * set_, work.chunk, set_};
+    AUGUR_KERNEL chunk_rows<Element, Rule> rows_of(const work_type& work) const {
+        return {task, work.row / set_ * set_, work.chunk, set_, rule_};
     }
 
     template <class Team>
@@ -116,6 +117,10 @@ struct attend {
             load_values(team, warp, count, 0, read);
             float* const scores = team.template shared<float>(work.at.scores);
             for (unsigned i = warp.index(); i < used; i += warps) {
+                if constexpr (!Rule::is_plain) {
+                    rule_.apply(warp, scores + i * score_stride, std::size_t{work.chunk} * threads, count,
+                                task.rows[members[i / group_]].position);
+                }
                 weigh_chunk<Element>(warp, scores + i * score_stride, count, part(team, work, members, i));
             }
         });
@@ -303,14 +308,15 @@ struct attend {
         team.each([&](unsigned thread) {
             if (thread >= rows) return;
             const std::size_t row = members[thread];
-            const std::uint32_t chunks = task.chunks_seen(row);
+            const std::uint32_t chunks = task.chunks_seen(row) - rule_.first_chunk(task.rows[row]);
             ready[thread] =
                 chunks == 1 || kernels::arrives_last(task.arrivals + row * task.layout.heads + work.head, chunks);
         });
         team.each_warp([&](const auto& warp) {
             for (unsigned i = warp.index(); i < rows * group_; i += warps) {
                 if (ready[i / group_] != 0) {
-                    task.join_chunks(warp, members[i / group_], work.head * group_ + i % group_);
+                    const std::size_t row = members[i / group_];
+                    task.join_chunks(warp, row, work.head * group_ + i % group_, rule_.first_chunk(task.rows[row]));
                 }
             }
         });
@@ -318,23 +324,24 @@ struct attend {
 
     unsigned heads_, group_;  ///< of keys and values; of queries to each of these
     unsigned chunks_, set_, shared_, alone_;
+    Rule rule_;  // last: an empty one moves nothing
 };
 
 /// Launches attention of the task's rows; see attend. Refuses what check_attention() does.
-template <class Element, kernels::System S>
-void attend_all(const S& on, const attention_task<Element>& task) {
+template <class Element, kernels::System S, class Rule = every_score>
+void attend_all(const S& on, const attention_task<Element>& task, const Rule& rule = {}) {
     check_attention(task.layout, task.heads);
     const auto launch = [&](const auto& kernel) { on.launch(kernel.blocks(), kernel); };
     const std::size_t columns = task.count * task.group();
-    if (task.layout.head_size % 8 != 0) return launch(attend<Element, 4, false>(task));
+    if (task.layout.head_size % 8 != 0) return launch(attend<Element, 4, false, Rule>(task, rule));
     // Fewer columns to a block are read again more often, but all blocks of a short text run at once in any case.
     if (task.group() <= 8) {
-        const attend<Element, 1> narrow(task);
+        const attend<Element, 1, true, Rule> narrow(task, rule);
         if (columns <= 8 || narrow.runs_at_once()) return launch(narrow);
     }
-    const attend<Element, 2> middle(task);
+    const attend<Element, 2, true, Rule> middle(task, rule);
     if (columns <= 16 || middle.runs_at_once()) return launch(middle);
-    launch(attend<Element, 4>(task));
+    launch(attend<Element, 4, true, Rule>(task, rule));
 }
 
 }  // namespace augur::llama::device

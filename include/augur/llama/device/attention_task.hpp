@@ -9,6 +9,7 @@
 #include "augur/backend/device/element.hpp"
 #include "augur/backend/device/team.hpp"
 #include "augur/llama/device/attention_fragments.hpp"
+#include "augur/llama/device/attention_rule.hpp"
 #include "augur/llama/device/cache.hpp"
 #include "augur/llama/device/rows.hpp"
 #include "augur/types/error.hpp"
@@ -44,31 +45,31 @@ struct attention_task {
     AUGUR_KERNEL float* partial(std::size_t row, std::size_t head, std::size_t chunk) const {
         return scratch + ((row * heads + head) * chunks_of(longest) + chunk) * (layout.head_size + 2);
     }
-    /// That the row has positions in.
+    /// Those before the row's end.
     AUGUR_KERNEL std::uint32_t chunks_seen(std::size_t row) const {
         return static_cast<std::uint32_t>(static_cast<std::size_t>(rows[row].position) / cache_layout::block_positions +
                                           1);
     }
-    /// A row's output for a head, by a warp: from all its chunks, joined in their order. A lane has up to four
-    /// components at a time, and asks for those of some chunks before it needs the first: what that takes is the
+    /// A row's output for a head, by a warp: from its chunks from `begin` on, joined in their order. A lane has up to
+    /// four components at a time, and asks for those of some chunks before it needs the first: what that takes is the
     /// memory's latency.
     template <class Warp>
-    AUGUR_KERNEL void join_chunks(const Warp& warp, std::size_t row, std::size_t head) const {
+    AUGUR_KERNEL void join_chunks(const Warp& warp, std::size_t row, std::size_t head, unsigned begin) const {
         constexpr unsigned at_once = 4, stretch = at_once * kernels::warp_size;
         for (unsigned first = 0; first < layout.head_size; first += stretch) {
-            warp.each_apart([&](unsigned lane) { join_components<at_once>(row, head, first + lane); });
+            warp.each_apart([&](unsigned lane) { join_components<at_once>(row, head, begin, first + lane); });
         }
     }
 
  private:
     /// Components `first`, `first` + 32 and so on, as far as there are.
     template <unsigned Components>
-    AUGUR_KERNEL void join_components(std::size_t row, std::size_t head, unsigned first) const {
+    AUGUR_KERNEL void join_components(std::size_t row, std::size_t head, unsigned begin, unsigned first) const {
         constexpr unsigned ahead = 8;
         const auto size = static_cast<unsigned>(layout.head_size), last = chunks_seen(row) - 1;
         const float* const parts = partial(row, head, 0);
         float largest = -std::numeric_limits<float>::infinity(), sum = 0, mixed[Components]{};
-        for (unsigned chunk = 0; chunk <= last; chunk += ahead) {
+        for (unsigned chunk = begin; chunk <= last; chunk += ahead) {
             float tops[ahead], sums[ahead], read[ahead][Components];
             AUGUR_UNROLL
             for (unsigned i = 0; i < ahead; ++i) {
@@ -128,11 +129,12 @@ AUGUR_KERNEL inline std::size_t chunks_seen_whole(const row_place& of) {
 
 /// Which rows of a set a block takes in a chunk. A shared block has the first that sees the whole chunk and those of
 /// the same sequence that do; or else the first that sees of it. Another has its own row, unless that is among those.
-template <class Element>
+template <class Element, class Rule>
 struct chunk_rows {
     const attention_task<Element>& task;
     std::size_t first, chunk;  ///< of the set's rows
     std::size_t size;          ///< of the set
+    Rule rule;
 
     /// Writes them to members[0] and so on, and how many there are to members[size], which it returns. `room` is for
     /// two words for each row of a set, `caches` for a pointer.
@@ -169,11 +171,13 @@ struct chunk_rows {
         return members[most];
     }
 
-    /// How many chunks the row surely shares: those that it sees whole, where all rows of the set are of one sequence.
+    /// How many chunks from the first on the row surely shares, or does not see: it shares those that it sees whole,
+    /// where all rows of the set are of one sequence.
     AUGUR_KERNEL std::size_t surely_shared(std::size_t own) const {
         const row_place& row = task.rows[own];
         bool same = true;
         for (std::size_t i = first; i < task.count && i < first + size; ++i) same &= task.rows[i].blocks == row.blocks;
+        if (!Rule::is_plain && (!same || chunks_seen_whole(row) < rule.first_chunk(row))) return rule.first_chunk(row);
         return same ? chunks_seen_whole(row) : 0;
     }
 
@@ -181,6 +185,7 @@ struct chunk_rows {
     /// 0: nothing of the chunk, 2: all of it.
     AUGUR_KERNEL std::uint32_t seen_by(const row_place& row) const {
         if (chunk * cache_layout::block_positions > static_cast<std::size_t>(row.position)) return 0;
+        if (!Rule::is_plain && chunk < rule.first_chunk(row)) return 0;
         return chunk < chunks_seen_whole(row) ? 2 : 1;
     }
     AUGUR_KERNEL bool is_shared(unsigned thread, const std::uint32_t* sees, const std::byte* const** caches) const {

@@ -8,10 +8,10 @@
 #include <string>
 #include <utility>
 
-#include "augur/backend/device/skinny_product.hpp"
 #include "augur/backend/device/system.hpp"
 #include "augur/backend/device/tiles.hpp"
 #include "augur/llama/config.hpp"
+#include "augur/llama/device/dense_rows.hpp"
 #include "augur/llama/device/device_model.hpp"
 #include "augur/llama/device/rows.hpp"
 #include "augur/llama/device/weights.hpp"
@@ -44,8 +44,7 @@ class device_exit {
         const norm_rows<Element> rows{state, p.norm(), p.settings.width, p.normed.data(),
                                       kernels::tile_layout::padded(p.settings.width)};
         p.on.launch(1, rms_norm<Element>{rows, p.settings.norm_epsilon});
-        kernels::multiply(p.on, output, p.normed.data(), 1,
-                          kernels::store_sums{p.logits.data(), output.rows, output.rows});
+        multiply_head(p.on, output, p.normed.data(), 1, p.logits.data(), head_rule(p.settings));
     }
     /// Of the last launch, in the system's memory.
     const float* logits() const { return parts_->logits.data(); }

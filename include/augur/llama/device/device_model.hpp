@@ -1,5 +1,5 @@
 #pragma once
-// The bundled Llama on a device. See docs/llama/device.md.
+// The bundled decoder on a device. See docs/llama/device.md.
 
 #include <algorithm>
 #include <concepts>
@@ -18,6 +18,7 @@
 #include "augur/llama/device/forward.hpp"
 #include "augur/llama/device/sequence.hpp"
 #include "augur/llama/device/weights.hpp"
+#include "augur/llama/rotary.hpp"
 #include "augur/model/concepts.hpp"
 #include "augur/model/pass.hpp"
 #include "augur/types/error.hpp"
@@ -26,10 +27,10 @@
 
 namespace augur::llama::device {
 
-/// A Llama with activations and caches in `Element` (bfloat16 or binary16), weights too or in q8_0 or q4_0, sums in
-/// float32, on a System. Models every refinement of augur::Model with bitwise rows: a row depends on the tokens up to
-/// it, not on how many rows are computed with it, in which sequences, trees, parts or batches; within numerics where
-/// long passes go through wide_products (products.hpp). Rows come to the host; logits() are where they were made.
+/// A dense decoder with activations and caches in `Element` (bfloat16 or binary16), weights too or in q8_0 or q4_0,
+/// sums in float32, on a System. Models every refinement of augur::Model with bitwise rows: a row depends on the tokens
+/// up to it, not on how many rows are computed with it, in which sequences, trees, parts or batches; within numerics
+/// where long passes go through wide_products (products.hpp). Rows come to the host; logits() are where they were made.
 /// Const and safe to share: sequences of several threads take turns. A model outlives its sequences.
 template <class Element, kernels::System S, device_format F = device_format::elements, class Products = skinny_products>
 class device_model {
@@ -43,7 +44,9 @@ class device_model {
     /// `context_length`: to allow less than the model's own; 0 means the model's own. The weights are copied.
     device_model(const S& on, const config& c, const weights& from, std::size_t context_length = 0,
                  Products products = {})
-        : device_model(on, c, std::make_shared<const weights_type>(on, c, from), context_length, std::move(products)) {}
+        : device_model(on, with_rotary_factors(c, context_length),
+                       std::make_shared<const weights_type>(on, with_rotary_factors(c, context_length), from),
+                       context_length, std::move(products)) {}
 
     /// Of weights that models share. They were made for this configuration, but that it may have their first layers
     /// only.

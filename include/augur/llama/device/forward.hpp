@@ -16,54 +16,13 @@
 #include "augur/llama/config.hpp"
 #include "augur/llama/device/attention.hpp"
 #include "augur/llama/device/cache.hpp"
+#include "augur/llama/device/dense_rows.hpp"
+#include "augur/llama/device/place.hpp"
 #include "augur/llama/device/products.hpp"
 #include "augur/llama/device/rows.hpp"
 #include "augur/llama/device/weights.hpp"
 
 namespace augur::llama::device {
-
-/// Finishes the sums of queries, keys and values: turned to the row's position, queries scaled, keys and values cached.
-template <class Element>
-struct place_sums {
-    const row_place* rows;
-    const float* turns;  ///< of each row: cosines, then sines
-    float* queries;      ///< rows x heads x head_size
-    cache_layout layout;
-    std::size_t layer, query_size, key_size, pairs;
-    float scale;
-
-    AUGUR_KERNEL void operator()(const kernels::panel_sums& sums, std::size_t panel, unsigned row,
-                                 std::size_t column) const {
-        std::size_t at = panel * kernels::tile_layout::rows + row;
-        if (at < query_size) {
-            queries[column * query_size + at] = turned(sums, row, column, at % layout.head_size) * scale;
-        } else if (at < query_size + key_size) {
-            at -= query_size;
-            *cached(column, at, true) = Element::of(turned(sums, row, column, at % layout.head_size));
-        } else if (at < query_size + 2 * key_size) {
-            *cached(column, at - query_size - key_size, false) = Element::of(sums(row, column));
-        }
-    }
-
- private:
-    /// Of a rotary pair, which lies in one panel, for heads begin at even rows.
-    AUGUR_KERNEL float turned(const kernels::panel_sums& sums, unsigned row, std::size_t column,
-                              std::size_t component) const {
-        const float own = sums(row, column);
-        if (component / 2 >= pairs) return own;
-        const float* const cosines = turns + column * 2 * pairs;
-        const float cosine = cosines[component / 2], sine = cosines[pairs + component / 2];
-        const float other = sums(row ^ 1u, column);
-        return component % 2 == 0 ? own * cosine - other * sine : other * sine + own * cosine;
-    }
-
-    AUGUR_KERNEL Element* cached(std::size_t column, std::size_t at, bool is_key) const {
-        const row_place& place = rows[column];
-        const auto slot = static_cast<std::size_t>(place.slot);
-        Element* const key = layout.template key<Element>(place.blocks, layer, at / layout.head_size, slot);
-        return key + (is_key ? 0 : layout.keys_size()) + at % layout.head_size;
-    }
-};
 
 /// Runs as many rows at a time as its products take, and holds the memory that they need on their way. Every kernel but
 /// wide products computes a row in an order that does not depend on the others.
@@ -71,7 +30,7 @@ template <class Element, kernels::System S, device_format F = device_format::ele
 class forward_pass {
  public:
     forward_pass(const S& on, const config& c, const weights_on_device<Element, S, F>& w, Products products = {})
-        : on_(on), config_(c), weights_(w), products_(std::move(products)) {
+        : on_(on), config_(c), weights_(w), products_(std::move(products)), is_llama_(beyond_llama(c).empty()) {
         check_attention(layout(), c.heads);
         const std::size_t most_rows = products_.most_rows();
         places_ = kernels::buffer<row_place, S>(on, most_rows);
@@ -82,7 +41,8 @@ class forward_pass {
         queries_ = kernels::buffer<float, S>(on, most_rows * queries_size_);
         arrivals_ = kernels::buffer<std::uint32_t, S>(on, attended_rows * c.key_value_heads);
         on.clear(arrivals_.data(), arrivals_.memory_bytes());
-        turns_ = kernels::buffer<float, S>(on, most_rows * std::max<std::size_t>(c.rotary_size, 1));
+        turns_ = kernels::buffer<float, S>(on, most_rows * std::max<std::size_t>(turns_stride(), 1));
+        if (!is_llama_) sums_ = kernels::buffer<float, S>(on, most_rows * std::max(c.width, placed_size()));
         for (auto [inputs, size] :
              {std::pair{&normed_, c.width}, {&mixed_, queries_size_}, {&gated_, c.feed_forward}}) {
             *inputs = kernels::buffer<Element, S>(on, most_rows * kernels::tile_layout::padded(size));
@@ -136,10 +96,14 @@ class forward_pass {
     /// state = embeddings of the rows' tokens.
     void embed(float* state) {
         on_.launch(rows_, device::embed<Element>{places_.data(), weights_.embedding(), config_.width, state});
+        if (config_.embedding_scale != 1) {
+            on_.launch(rows_, scale_rows{state, config_.width, config_.embedding_scale});
+        }
     }
 
     /// Layers [first, last); `state` is rows x width.
     void run_layers(std::size_t first, std::size_t last, float* state) {
+        if (!is_llama_) return run_dense_layers(first, last, state);
         on_.launch(rows_, find_turns{places_.data(), weights_.frequencies(), config_.rotary_size / 2, turns_.data()});
         const auto norm_of = [&](std::size_t i) { return weights_.layers()[i].attention_norm.data(); };
         if (first < last) {
@@ -154,12 +118,7 @@ class forward_pass {
         if (last == 0) return;
         normalise(weights_.final_norm(), state + (rows_ - last) * config_.width, last, hidden);
         if (logits == nullptr) return;
-        const auto& head = weights_.head();
-        for (std::size_t first = 0; first < last; first += kernels::most_columns) {
-            kernels::multiply(on_, head, normed_.data() + first * head.padded_depth(),
-                              std::min(last - first, kernels::most_columns),
-                              kernels::store_sums{logits + first * head.rows, head.rows, head.rows});
-        }
+        multiply_head(on_, weights_.head(), normed_.data(), last, logits, head_rule(config_));
     }
 
  private:
@@ -190,6 +149,68 @@ class forward_pass {
             products_.multiply(on_, layer.down.view(), gated_.data(), rows_, kernels::add_sums{state, config_.width});
         }
     }
+
+    // ---- the same for what has more than a Llama: sums are stored, and kernels of rows make of them what is to be.
+
+    void run_dense_layers(std::size_t first, std::size_t last, float* state) {
+        const std::size_t pairs = config_.rotary_size / 2;
+        on_.launch(rows_, find_all_turns{places_.data(), weights_.frequencies(), pairs, turns_stride() / (2 * pairs),
+                                         static_cast<double>(config_.rotary_scale), turns_.data()});
+        if (first < last) add(state, nullptr, nullptr, nullptr, weights_.layers()[first].attention_norm.data());
+        for (std::size_t i = first; i < last; ++i) {
+            run_dense_layer(i, state);
+            const auto& layer = weights_.layers()[i];
+            const float* const next = i + 1 < last ? weights_.layers()[i + 1].attention_norm.data() : nullptr;
+            add(state, sums_.data(), layer.vectors.down_bias.data(), layer.vectors.after_feed_forward_norm.data(),
+                next);
+        }
+    }
+    /// All but to add the sums of the last product.
+    void run_dense_layer(std::size_t index, float* state) {
+        const auto& layer = weights_.layers()[index];
+        const auto& more = layer.vectors;
+        const std::size_t hidden = config_.feed_forward, width = config_.width;
+        products_.multiply(on_, layer.query_key_value.view(), normed_.data(), rows_,
+                           kernels::store_sums{sums_.data(), placed_size(), placed_size()});
+        place_layer(index);
+        attend_layer(index);
+        products_.multiply(on_, layer.attention_output.view(), mixed_.data(), rows_,
+                           kernels::store_sums{sums_.data(), width, width});
+        add(state, sums_.data(), more.attention_output_bias.data(), more.after_attention_norm.data(),
+            layer.feed_forward_norm.data());
+        products_.multiply(on_, layer.gate_up.view(), normed_.data(), rows_,
+                           gate_sums_by<Element>{gated_.data(), hidden, kernels::tile_layout::padded(hidden),
+                                                 more.gate_bias.data(), more.up_bias.data(), config_.gate});
+        products_.multiply(on_, layer.down.view(), gated_.data(), rows_,
+                           kernels::store_sums{sums_.data(), width, width});
+    }
+    /// A norm that the model has not is null.
+    void add(float* state, float* change, const float* bias, const float* after, const float* next) {
+        on_.launch(rows_, add_and_normalise<Element>{state, config_.width, config_.norm_epsilon, change, bias, after,
+                                                     config_.residual_scale, next, normed_.data(),
+                                                     kernels::tile_layout::padded(config_.width)});
+    }
+    void place_layer(std::size_t index) {
+        const auto& more = weights_.layers()[index].vectors;
+        const auto turns = config_.positions_of(index).turns;
+        const float* const from = turns == layer_positions::rotary::local  ? turns_.data() + config_.rotary_size
+                                  : turns == layer_positions::rotary::main ? turns_.data()
+                                                                           : nullptr;
+        const float scale = config_.attention_scale != 0 ? config_.attention_scale
+                                                         : 1.0f / std::sqrt(static_cast<float>(config_.head_size));
+        const position_scale scales{scale, config_.attention_temperature,
+                                    std::max<std::size_t>(config_.temperature_context, 1)};
+        on_.launch(rows_, place_rows<Element>{places_.data(), sums_.data(), more.query_key_value_bias.data(),
+                                              more.query_norm.data(), more.key_norm.data(), more.query_norm.size(),
+                                              more.key_norm.size(), from, turns_stride(), queries_.data(), layout(),
+                                              index, queries_size_, keys_size_, config_.rotary_size / 2, scales,
+                                              config_.norm_epsilon});
+    }
+    /// Of queries, keys and values of a row.
+    std::size_t placed_size() const { return queries_size_ + 2 * keys_size_; }
+    /// Cosines and sines of a row.
+    std::size_t turns_stride() const { return config_.rotary_size * (config_.local_rotary_base == 0 ? 1 : 2); }
+
     kernels::add_and_prepare<Element> prepared(float* state, const float* norm) const {
         return {state,          config_.width, norm, normed_.data(), kernels::tile_layout::padded(config_.width),
                 squares_.data()};
@@ -203,12 +224,20 @@ class forward_pass {
 
     /// In pieces of 64 rows: their scratch grows with the positions, too.
     void attend_layer(std::size_t index) {
+        const std::size_t window = config_.positions_of(index).window;
+        if (window == 0 && config_.attention_cap == 0) return attend_layer(index, every_score{});
+        attend_layer(index, scores_by_rule{window, config_.attention_cap});
+    }
+    template <class Rule>
+    void attend_layer(std::size_t index, const Rule& rule) {
         const std::size_t stride = kernels::tile_layout::padded(queries_size_);
         for (std::size_t first = 0; first < rows_; first += attended_rows) {
-            attend_all(on_, attention_task<Element>{places_.data() + first, std::min(rows_ - first, attended_rows),
-                                                    longest_, layout(), index, config_.heads,
-                                                    queries_.data() + first * queries_size_, scratch_.data(),
-                                                    mixed_.data() + first * stride, stride, arrivals_.data()});
+            attend_all(
+                on_,
+                attention_task<Element>{places_.data() + first, std::min(rows_ - first, attended_rows), longest_,
+                                        layout(), index, config_.heads, queries_.data() + first * queries_size_,
+                                        scratch_.data(), mixed_.data() + first * stride, stride, arrivals_.data()},
+                rule);
         }
     }
 
@@ -245,9 +274,10 @@ class forward_pass {
     const config& config_;
     const weights_on_device<Element, S, F>& weights_;
     Products products_;
+    bool is_llama_;
     std::size_t queries_size_ = 0, keys_size_ = 0, rows_ = 0, longest_ = 0;
     kernels::buffer<row_place, S> places_;
-    kernels::buffer<float, S> state_, squares_, queries_, turns_, scratch_;
+    kernels::buffer<float, S> state_, squares_, queries_, turns_, sums_, scratch_;
     kernels::buffer<std::uint32_t, S> arrivals_;  ///< all zero between launches
     kernels::buffer<Element, S> normed_, mixed_, gated_;
     std::map<std::pair<std::size_t, std::size_t>, typename recording_of<S>::type>

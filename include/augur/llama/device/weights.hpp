@@ -1,5 +1,5 @@
 #pragma once
-// A Llama's weights in device memory, as its kernels read them.
+// A decoder's weights in device memory, as its kernels read them.
 
 #include <algorithm>
 #include <cstddef>
@@ -28,21 +28,55 @@ template <class Element, kernels::System S, device_format F>
 using device_matrix = std::conditional_t<F == device_format::elements, kernels::tiled_matrix<Element, S>,
                                          kernels::quantised_matrix<Element, F == device_format::q4_0 ? 4 : 8, S>>;
 
+/// Throws, with what it has, where the model has what no kernel is for.
+inline void check_runs_on_device(const config& c) {
+    config rest = c;
+    const config llama;
+    if (c.gate == activation::gelu || c.gate == activation::gelu_tanh) rest.gate = llama.gate;
+    rest.norms_before = llama.norms_before;
+    rest.norms_after = llama.norms_after;
+    rest.query_key_norms = llama.query_key_norms;
+    rest.query_key_value_bias = rest.attention_output_bias = rest.feed_forward_bias = false;
+    rest.embedding_scale = rest.residual_scale = rest.logit_scale = rest.rotary_scale = 1;
+    rest.attention_scale = rest.attention_cap = rest.logit_cap = rest.attention_temperature = 0;
+    rest.positions.clear();
+    if (const auto more = beyond_llama(rest); !more.empty()) {
+        augur::detail::fail("a device runs no model with ", more, ", which the bundled engine runs on the CPU");
+    }
+    if (c.head_size % 2 != 0) augur::detail::fail("a model on a device has heads of even size, not ", c.head_size);
+}
+
+/// What a layer has beyond a Llama's; what it has not is empty.
+template <kernels::System S>
+struct layer_vectors {
+    kernels::buffer<float, S> query_key_value_bias, attention_output_bias, gate_bias, up_bias, down_bias;
+    kernels::buffer<float, S> query_norm, key_norm, after_attention_norm, after_feed_forward_norm;
+
+    std::size_t memory_bytes() const {
+        std::size_t total = 0;
+        for (const auto* each : {&query_key_value_bias, &attention_output_bias, &gate_bias, &up_bias, &down_bias,
+                                 &query_norm, &key_norm, &after_attention_norm, &after_feed_forward_norm})
+            total += each->memory_bytes();
+        return total;
+    }
+};
+
 /// Matrices that read the same inputs are one: queries, keys and values; gate and up, eight rows of each in turn.
 template <class Element, kernels::System S, device_format F = device_format::elements>
 struct layer_on_device {
     kernels::buffer<float, S> attention_norm, feed_forward_norm;
     device_matrix<Element, S, F> query_key_value, attention_output, gate_up, down;
+    layer_vectors<S> vectors{};
 
     std::size_t memory_bytes() const {
         return attention_norm.memory_bytes() + feed_forward_norm.memory_bytes() + query_key_value.memory_bytes() +
-               attention_output.memory_bytes() + gate_up.memory_bytes() + down.memory_bytes();
+               attention_output.memory_bytes() + gate_up.memory_bytes() + down.memory_bytes() + vectors.memory_bytes();
     }
 };
 
 /// Rounded to Elements, whatever format they were loaded in; or matrices to integers, which are kept as they were
 /// loaded where that is their format. The embedding is kept by rows of Elements, and again in tiles for the head: a
-/// tied model takes it twice. Refused: heads of some tokens only, fused inputs, odd sizes of heads.
+/// tied model takes it twice. Refused: what check_runs_on_device says, heads of some tokens only, fused inputs.
 template <class Element, kernels::System S, device_format F = device_format::elements>
 class weights_on_device {
  public:
@@ -77,7 +111,9 @@ class weights_on_device {
           final_norm_(std::move(final_norm)),
           frequencies_(frequencies_of(on, c)),
           head_(std::move(head)),
-          layers_(std::move(layers)) {}
+          layers_(std::move(layers)) {
+        check_is_llama(c, "a device with weights that were made elsewhere");
+    }
 
     const Element* embedding() const { return embedding_.data(); }
     const float* final_norm() const { return final_norm_.data(); }
@@ -95,9 +131,8 @@ class weights_on_device {
     using layer_matrix = device_matrix<Element, S, F>;
 
     static kernels::buffer<double, S> frequencies_of(const S& on, const config& c) {
-        check_is_llama(c, "a device");
-        if (c.head_size % 2 != 0) augur::detail::fail("a model on a device has heads of even size, not ", c.head_size);
-        const auto frequencies = rotary_frequencies(c);
+        check_runs_on_device(c);
+        const auto frequencies = all_rotary_frequencies(c);
         return {on, std::span<const double>(frequencies)};
     }
 
@@ -153,7 +188,26 @@ class weights_on_device {
         out.attention_output = joined<layer_matrix>(on, {&from.attention_output});
         out.gate_up = paired(on, from.gate, from.up);
         out.down = joined<layer_matrix>(on, {&from.down});
+        upload_vectors(on, from, out.vectors);
         return out;
+    }
+
+    static void upload_vectors(const S& on, const layer_weights& from, layer_vectors<S>& out) {
+        std::vector<float> biases = from.query_bias;
+        biases.insert(biases.end(), from.key_bias.begin(), from.key_bias.end());
+        biases.insert(biases.end(), from.value_bias.begin(), from.value_bias.end());
+        const auto put = [&](kernels::buffer<float, S>& to, const std::vector<float>& vector) {
+            to = kernels::buffer<float, S>(on, std::span<const float>(vector));
+        };
+        put(out.query_key_value_bias, biases);
+        put(out.attention_output_bias, from.attention_output_bias);
+        put(out.gate_bias, from.gate_bias);
+        put(out.up_bias, from.up_bias);
+        put(out.down_bias, from.down_bias);
+        put(out.query_norm, from.query_norm);
+        put(out.key_norm, from.key_norm);
+        put(out.after_attention_norm, from.after_attention_norm);
+        put(out.after_feed_forward_norm, from.after_feed_forward_norm);
     }
 
     kernels::buffer<Element, S> embedding_;
