@@ -164,6 +164,9 @@ scheme_options resolve_lossy(scheme_options chosen, const transform::settings& s
     check_draft_models(chosen, drafts);
     const std::size_t links =
         takes_any_number(chosen.scheme) ? std::max<std::size_t>(drafts, 1) : smaller_models(chosen.scheme);
+    if (chosen.scheme == "cascade") {
+        for (const std::string& rule : rules_of(chosen, links)) static_cast<void>(link_rule(rule, "", 0));
+    }
     if (chosen.thresholds.empty()) chosen.thresholds = first_thresholds(chosen, links);
     check_thresholds(chosen, links);
     if (chosen.scheme.starts_with("psd") || chosen.scheme == "cascade") settle_lengths(chosen, links);
@@ -171,9 +174,6 @@ scheme_options resolve_lossy(scheme_options chosen, const transform::settings& s
     if (!chosen.length && chosen.scheme == "fsd_as_published") chosen.length = 15;
     if (chosen.divergence.empty() && chosen.scheme != "ead") chosen.divergence = measure::total_variation::name;
     if (!chosen.divergence_temperature && chosen.accept == greedy_rule) chosen.divergence_temperature = 1.0f;
-    if (chosen.scheme == "cascade") {
-        for (const std::string& rule : rules_of(chosen, links)) static_cast<void>(link_rule(rule, "", 0));
-    }
     return chosen;
 }
 

@@ -92,7 +92,8 @@ void add_scheme_settings(nlohmann::ordered_json& into, const scheme_options& cho
         if (is_option_of(flag, chosen.scheme)) into[key] = std::move(value);
     };
     into["accept"] = chosen.accept;
-    if (chosen.length) add("length", *chosen.length);
+    const bool is_chain = !chosen.tree && !chosen.dynamic && !chosen.automatic_tree;
+    if (chosen.length && is_chain) add("length", *chosen.length);
     if (chosen.max_k) add("max-k", *chosen.max_k);
     add("bins", chosen.bin_edges_nats);
     add("bin-lengths", chosen.bin_lengths);

@@ -586,13 +586,13 @@ class Fuzzy(ProgramTest):
     def test_any_divergence_judges_by_its_name_and_within_its_range(self):
         drawn, lengths = ("--temperature", 0.8), ("--lengths", "2,4")
         divergences = ("total_variation", "kl", "reverse_kl", "jensen_shannon", "hellinger")
-        for scheme, more in (("fsd", ("--thresholds", 0.1)), ("fsd_as_published", ("--thresholds", 0.1, "--length", 4)),
-                             ("psd_a_as_published", (*lengths, "--thresholds", 0.1)), ("psd_f", (*lengths, "--thresholds", "0.1,0.1"))):
+        for scheme, more in (("fsd", ("--thresholds", 0.4)), ("fsd_as_published", ("--thresholds", 0.4, "--length", 4)),
+                             ("psd_a_as_published", (*lengths, "--thresholds", 0.4)), ("psd_f", (*lengths, "--thresholds", "0.4,0.4"))):
             shares = {}
             for divergence in divergences:
                 result = self.decoded(scheme, *more, *drawn, "--divergence", divergence)
                 shares[divergence] = result["acceptance"]
-                said = "none" if scheme.startswith("psd_a") else f"bounded divergence per token: {divergence} of at most 0.1"
+                said = "none" if scheme.startswith("psd_a") else f"bounded divergence per token: {divergence} of at most 0.4"
                 self.assertEqual((said, divergence), (result["guarantee"], result["settings"]["divergence"]))
             # jensen_shannon <= total_variation, so that at one threshold it accepts no less often; of FSD alone, whose texts hardly differ.
             if scheme == "fsd_as_published":
@@ -623,7 +623,7 @@ class Fuzzy(ProgramTest):
         drawn = (*using, "--temperature", 0.8, *three)
         # One rule for each link: fuzzy inside and lossless last is lossless; the paper's names are cascades, too.
         mixed = self.generated(*drawn, "--scheme", "cascade", "--accept", "fuzzy,rejection_sampling", "--thresholds", "inf", "--lengths", "2,6")
-        self.assertEqual(("same distribution as plain sampling", 1.0), (mixed["guarantee"], mixed["stages"][0]["acceptance"]))
+        self.assertEqual(("same distribution as plain sampling, within numerics", 1.0), (mixed["guarantee"], mixed["stages"][0]["acceptance"]))
         named = self.generated(*drawn, "--scheme", "psd_f", "--thresholds", "0.2,0.1", "--lengths", "2,4")
         spelt = self.generated(*drawn, "--scheme", "cascade", "--accept", "rejection_then_fuzzy", "--thresholds", "0.2,0.1", "--lengths", "2,4")
         self.assertEqual(named["ids"], spelt["ids"])

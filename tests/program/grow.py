@@ -14,7 +14,7 @@ from calibration_text import compact, fnv, parsed  # noqa: E402
 from program import DRAFT, FINGERPRINT, FOLDER, PROGRAM, PROMPTS, TARGET, ProgramTest, environment, family, run  # noqa: E402
 
 MEMBERS = family("grown", ["hydra", "medusa", "eagle", "draft"])
-SUM = 0.008  # a sum of path values that the tiny heads are above and below
+SUM = 0.004  # a sum of path values that the tiny heads are above and below
 HEADS = MEMBERS / "tiny" / "hydra.gguf"
 TEXTS = FOLDER / "texts.jsonl"
 TEXTS.write_text("".join(json.dumps({"prompt": prompt, "task": "a" if i % 2 else "b"}) + "\n" for i, prompt in enumerate(PROMPTS)))
