@@ -327,13 +327,14 @@ double swept(const tree::bank& bank, const policy::tree_hysteresis_options& opti
     std::vector<double> values;
     for (const recorded* text : all) {
         for (const auto& round :
-             replay(policy::tree_hysteresis<>(bank, {.on = 0.5}, options), *text, cost, options.feature.depth)) {
+             replay(policy::tree_hysteresis<policy::tree_feature::path_value>(bank, {.on = 0.5}, options), *text, cost,
+                    options.feature.depth)) {
             values.push_back(round.decided_on.target_confidence * round.decided_on.path_value);
         }
     }
     std::vector<tree::swept_threshold> tried;
     for (const double on : tree::thresholds_from(values, count)) {
-        const policy::tree_hysteresis<> policy(bank, {.on = on}, options);
+        const policy::tree_hysteresis<policy::tree_feature::path_value> policy(bank, {.on = on}, options);
         tried.push_back({on, total_of(policy, all, cost, options.feature.depth).tokens_per_second()});
     }
     return tree::best_of(tried).threshold;
@@ -367,7 +368,8 @@ json schedule(const texts& all, std::vector<json*> entries, const topology& publ
     const policy::tree_hysteresis_options options{
         .conservative = pair.conservative, .aggressive = pair.aggressive, .feature = {.depth = depth}};
     const double threshold = swept(bank, options, calibration, cost, chosen.thresholds);
-    note("threshold", policy::tree_hysteresis<>(bank, {.on = threshold}, options), depth);
+    note("threshold", policy::tree_hysteresis<policy::tree_feature::path_value>(bank, {.on = threshold}, options),
+         depth);
     out.update({{"conservative", pair.conservative},
                 {"aggressive", pair.aggressive},
                 {"depth", depth},

@@ -159,7 +159,9 @@ int main(int argc, char** argv) {
     const tree::bank bank = bank_of(16);
     const std::vector<double> edges{0.05, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.85};
     for (const std::size_t switched : {0u, 2u, 10u}) {
-        time_switches("hysteresis", policy::tree_hysteresis<>(bank, {.on = 0.5}), switched);
-        time_switches("ladder of 16 trees", policy::tree_ladder<>(bank, edges), switched);
+        time_switches("hysteresis", policy::tree_hysteresis<policy::tree_feature::path_value>(bank, {.on = 0.5}),
+                      switched);
+        time_switches("ladder of 16 trees", policy::tree_ladder<policy::tree_feature::path_value>(bank, edges),
+                      switched);
     }
 }

@@ -15,6 +15,38 @@
 
 namespace augur::program {
 
+/// A watcher: acceptance in parts of the text of as many rounds each, at most 64 of them.
+class acceptance_parts {
+ public:
+    void watch(const auto& view) {
+        if (rounds_ == parts_.size() * rounds_a_part_) {
+            if (parts_.size() == most) merge();
+            parts_.emplace_back();
+        }
+        ++rounds_;
+        parts_.back().drafted += view.decided.drafted;
+        parts_.back().accepted += view.decided.accepted;
+    }
+    std::size_t rounds_a_part() const { return rounds_a_part_; }
+    const std::vector<stage_statistics::at_position>& all() const { return parts_; }
+
+ private:
+    static constexpr std::size_t most = 64;
+
+    /// Two become one.
+    void merge() {
+        for (std::size_t i = 0; i < most / 2; ++i) {
+            parts_[i] = {parts_[2 * i].drafted + parts_[2 * i + 1].drafted,
+                         parts_[2 * i].accepted + parts_[2 * i + 1].accepted};
+        }
+        parts_.resize(most / 2);
+        rounds_a_part_ *= 2;
+    }
+
+    std::vector<stage_statistics::at_position> parts_{};
+    std::size_t rounds_a_part_ = 1, rounds_ = 0;
+};
+
 /// Of an engine that shows hidden states or layers, to what drafts with them.
 template <class Drafters>
 inline constexpr bool have_networks = requires(const Drafters& all) {
@@ -72,6 +104,7 @@ class chain_runs {
 
     run_result by_draft_model() const {
         const auto& draft = *drafters_.draft;
+        if (by_other_signal(resolved_)) return by(draft, any_signal(resolved_));
         if (resolved_.scheme == "eaad" && resolved_.learn_bins) return by(draft, learned_bins_of(resolved_));
         if (resolved_.scheme == "eaad") return by(draft, bins_of(resolved_));
         if constexpr (std::is_same_v<Criterion, accept::exact>) {
@@ -92,8 +125,12 @@ class chain_runs {
             }
         }
         auto learns = watcher_of(learned);
+        acceptance_parts parts;
         const auto run_until = [&](const auto& until) {
-            return run_scheme(speculate(learned.head(), target_, until, criterion_), request_, learns);
+            run_result result =
+                run_scheme(speculate(learned.head(), target_, until, criterion_), request_, learns, parts);
+            result.learner = learner_summary{learned.online().report(), parts.rounds_a_part(), parts.all()};
+            return result;
         };
         if (resolved_.length) return run_until(stop_of(resolved_));
         return run_until(policy::cost_aware({.credit = untrained_credit}));

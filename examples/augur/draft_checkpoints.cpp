@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
+#include <numeric>
 #include <sstream>
 #include <system_error>
 #include <utility>
@@ -268,15 +269,31 @@ std::vector<token> head_tokens_of_bundle(const llama::host_model& target) {
 std::size_t draft_checkpoints::memory_bytes() const {
     return (draft ? draft->memory_bytes() : 0) + (qualifier ? qualifier->memory_bytes() : 0) +
            (eagle ? eagle->memory_bytes() : 0) + (heads ? heads->memory_bytes() : 0) +
-           (exit ? exit->memory_bytes() : 0);
+           (exit ? exit->memory_bytes() : 0) +
+           std::accumulate(more.begin(), more.end(), std::size_t{0},
+                           [](std::size_t so_far, const auto& each) { return so_far + each->memory_bytes(); });
+}
+
+std::string draft_number(std::size_t number) {
+    return number == 1 ? "draft" : "draft " + std::to_string(number);
+}
+
+std::vector<std::string> numbered_drafts(const checkpoint_files& files) {
+    std::vector<std::string> all;
+    for (std::size_t i = 2; files.contains(draft_number(i)); ++i) all.push_back(draft_number(i));
+    return all;
 }
 
 checkpoint_files named_checkpoints(const std::vector<std::string>& drafts, const std::vector<std::string>& heads,
                                    const std::string& scheme) {
     checkpoint_files named;
     if (!drafts.empty()) named["draft"] = drafts.front();
-    if (drafts.size() > 1) named["qualifier"] = drafts[1];
-    if (drafts.size() > 1 && drafts[0] == drafts[1]) detail::fail("--draft names ", drafts[0], " twice");
+    const bool is_numbered = scheme == "cascade" || scheme == "ead";
+    if (drafts.size() > 1 && !is_numbered) named["qualifier"] = drafts[1];
+    for (std::size_t i = 1; is_numbered && i < drafts.size(); ++i) named[draft_number(i + 1)] = drafts[i];
+    for (auto each = drafts.begin(); each != drafts.end(); ++each) {
+        if (std::find(drafts.begin(), each, *each) != each) detail::fail("--draft names ", *each, " twice");
+    }
     for (const std::string& path : heads) {
         const auto [at, is_new] = named.emplace(use_of(path, scheme), path);
         if (!is_new) {
@@ -337,6 +354,11 @@ checkpoint_files load_checkpoints(draft_checkpoints& into, const std::string& sc
         const bool is_first = kind == kinds.front();
         if ((is_first && required) || kind == "qualifier") refuse_without(scheme, kind, target);
         if (is_first) return loaded;
+    }
+    for (const std::string& kind : numbered_drafts(named)) {
+        const std::string& path = loaded[kind] = named.at(kind);
+        into.more.push_back(std::make_unique<llama::host_model>(load_draft(path, target, how)));
+        check_tokens(*into.more.back(), path, target, target_path);
     }
     return loaded;
 }

@@ -23,6 +23,7 @@ namespace augur::program {
 /// As far as the scheme uses them.
 struct draft_checkpoints {
     std::optional<llama::host_model> draft, qualifier;
+    std::vector<std::unique_ptr<llama::host_model>> more;  ///< of cascade and ead, after the first: cheapest first
     std::optional<llama::eagle_model> eagle;
     std::optional<llama::draft_heads> heads;
     std::optional<llama::host_exit> exit;
@@ -37,6 +38,11 @@ struct draft_checkpoints {
 /// Files by what they are used as: draft (which an exit and a qualifier are, too, where the scheme has no other use for
 /// it), qualifier, exit, eagle, medusa, hydra or ngram.
 using checkpoint_files = std::map<std::string, std::string>;
+
+/// What the draft models of cascade and ead are used as: draft, "draft 2", "draft 3", ..., cheapest first.
+std::string draft_number(std::size_t number);
+/// All of these that are there, in order.
+std::vector<std::string> numbered_drafts(const checkpoint_files& files);
 
 /// The files that the user names, for this scheme. Throws where one of `heads` says that it is nothing of the kind, or
 /// two are the same.

@@ -27,6 +27,7 @@
 #include "target.hpp"
 #include "terminal.hpp"
 #include "tree_choice.hpp"
+#include "tree_rules.hpp"
 
 namespace augur::program {
 namespace {
@@ -94,26 +95,34 @@ void add_scheme_options(CLI::App& command, generate_options& into) {
         ->type_name("FILE")
         ->allow_extra_args(false);
     command
-        .add_option("--scheme", s.scheme,
-                    "auto, plain, lookup, suffix, hybrid, merged, sd, eaad, eaad_as_published, hysteresis, medusa, "
-                    "hydra, entmtp, "
-                    "eagle, "
-                    "kangaroo, dvi, fsd, psd_a, psd_f, psd_f_as_published or ead")
+        .add_option(
+            "--scheme", s.scheme,
+            "auto, plain, lookup, suffix, hybrid, merged, sd, eaad, eaad_as_published, hysteresis, medusa, hydra, "
+            "entmtp, "
+            "eagle, "
+            "kangaroo, dvi, fsd, fsd_as_published, psd_a, psd_a_as_published, psd_f, psd_f_as_published, cascade or "
+            "ead")
         ->type_name("NAME")
         ->default_str("auto");
     command
         .add_option("--accept", s.accept,
                     "exact, rejection_sampling, block or coupled; of trees exact, rejection_sampling, coupled, "
                     "traversal, multipath_block (sd) or typical, which is not lossless; with fsd, psd_a and psd_f "
-                    "rejection_then_fuzzy, with psd_f_as_published fuzzy, with any of them at temperature 0 "
-                    "fuzzy_greedy, which compares rows at --divergence-temperature")
+                    "rejection_then_fuzzy, with *_as_published fuzzy, with any of them at temperature 0 "
+                    "fuzzy_greedy, which compares rows at --divergence-temperature; with cascade one of "
+                    "rejection_sampling, rejection_then_fuzzy, fuzzy for all links, or one for each, a,b")
         ->type_name("NAME")
-        ->default_str("exact at temperature 0, else coupled; fsd and psd_* have their own");
+        ->default_str("exact at temperature 0, else coupled; fsd, psd_* and cascade have their own");
     const auto compared_at = [&s](const std::string& text) {
         s.divergence_temperature = parse_number<float>("--divergence-temperature", text);
     };
     add_text(command, "--divergence-temperature", compared_at, "fuzzy_greedy: temperature at which rows are compared",
              "T", "1");
+    add_text(
+        command, "--divergence", [&s](const std::string& name) { s.divergence = name; },
+        "fsd, psd_*, cascade: what thresholds of rows are of: total_variation, kl, reverse_kl, jensen_shannon or "
+        "hellinger",
+        "NAME", "total_variation");
     const auto number = [](const std::string& name, std::optional<double>& set) {
         return [name, &set](const std::string& text) { set = parse_number<double>(name, text); };
     };
@@ -123,7 +132,8 @@ void add_scheme_options(CLI::App& command, generate_options& into) {
              "typical: factor of exp(-entropy in nats) in the probability threshold, 0 to 1", "P", "0.3");
     const auto length = [&s](const std::string& text) { s.length = parse_number("--length", text, most::length); };
     add_text(command, "--length", length,
-             "Tokens drafted per round: 4 with sd, 2 with fsd, none with ead, else what pays; with eaad the most, with "
+             "Tokens drafted per round: 4 with sd, 2 with fsd, 15 with fsd_as_published, none with ead, else what "
+             "pays; with eaad the most, with "
              "kangaroo, too, 6, with hysteresis the long length, 4",
              "K");
     const auto most_tokens = [&s](const std::string& text) { s.max_k = parse_number("--max-k", text, most::length); };
@@ -153,11 +163,16 @@ void add_scheme_options(CLI::App& command, generate_options& into) {
             "entmtp: what trees are switched by: path_value, path_value_sum, target_confidence, entropy (of the "
             "target's rows, smoothed) or accepted_length (averaged)")
         ->type_name("NAME")
-        ->default_str("path_value");
+        ->default_str("the bank's: path_value_sum");
     add_text(command, "--max-k", most_tokens, "eaad: maximum draft length; 4 with eaad_as_published", "K");
     const auto edges = [&s](const std::string& text) {
         s.bin_edges_nats = parse_list("--bins", text, most::threshold);
     };
+    add_text(
+        command, "--signal", [&s](const std::string& name) { s.signal = name; },
+        "eaad: whose entropy chooses the bin, draft_entropy or target_entropy; hysteresis: what switches, these, "
+        "path_value or acceptance",
+        "NAME", "draft_entropy");
     add_text(command, "--bins", edges, "eaad: upper edges of the entropy bins, nats", "LIST", "0.5,1.5,2.5");
     const auto lengths = [&s](const std::string& text) {
         s.bin_lengths = parse_list("--bin-lengths", text, most::length);
@@ -171,7 +186,7 @@ void add_scheme_options(CLI::App& command, generate_options& into) {
     };
     add_text(
         command, "--thresholds", thresholds,
-        "fsd, psd_*: total variation within which a token is accepted, the qualifier's first; ead: bits of "
+        "fsd, psd_*, cascade: divergence within which a token is accepted, the qualifier's first; ead: bits of "
         "entropy; hysteresis: nats of the draft's entropy at which the long length comes, and above which it "
         "goes; entmtp: of the feature, at which the aggressive tree comes, and off which it goes, or a ladder's; "
         "kangaroo, dvi: probability of the draft's best token below which it is the last",
@@ -191,8 +206,8 @@ void add_scheme_options(CLI::App& command, generate_options& into) {
     command.add_flag("--untrained", s.untrained,
                      "kangaroo: use the model's own norm and output matrix instead of a trained exit head");
     const auto handed_up = [&s](const std::string& text) { s.lengths = parse_list("--lengths", text, most::length); };
-    add_text(command, "--lengths", handed_up, "psd_*: tokens that draft and qualifier propose at a time", "LIST",
-             "1,2");
+    add_text(command, "--lengths", handed_up, "psd_*, cascade: tokens that each model but the last proposes at a time",
+             "LIST", "1,2; 15,25 with psd_*_as_published; 4 for each with cascade");
     add_number(command, "--window", s.window, "ead: window of the mean entropy, in tokens", "N", "5", most::window);
     add_number(command, "--dwell", s.dwell, "ead: minimum tokens between two switches", "N", "10", most::dwell);
     add_number(command, "--lookup-max", s.lookup_max, "lookup, hybrid, merged: longest n-gram to match, at most 64",
@@ -273,6 +288,7 @@ nlohmann::ordered_json settings_as_json(const generate_options& chosen, const ta
     const transform::settings& s = chosen.sampling;
     return {{"model", chosen.model.path},
             {"draft", chosen.drafts},
+            {"heads", chosen.heads},
             {"requested_scheme", chosen.scheme.scheme},
             {"weights", chosen.model.weights},
             {"cache", target.bundled() || chosen.engine.cache ? chosen.model.cache : "f16"},
@@ -282,6 +298,9 @@ nlohmann::ordered_json settings_as_json(const generate_options& chosen, const ta
             {"threads", target.threads()},
             {"context", target.context_length()},
             {"max_tokens", chosen.max_tokens},
+            {"stop", chosen.stop_strings},
+            {"logit_bias", chosen.biases},
+            {"ignore_eos", chosen.ignore_eos},
             {"temperature", as_written(s.temperature.value)},
             {"top_k", s.top_k.k},
             {"top_p", as_written(s.top_p.p)},
@@ -386,8 +405,8 @@ class generator {
         known_before_ = loaded_.learned();
         loaded_.learn(report.composed);
         if (!report.composed.counts.models.empty()) {
-            report.parameters = {static_cast<double>(loaded_.draft_parameters()),
-                                 static_cast<double>(target_->parameter_count())};
+            report.parameters = loaded_.draft_parameters();
+            report.parameters.push_back(static_cast<double>(target_->parameter_count()));
         }
         return report;
     }
@@ -461,6 +480,8 @@ class generator {
         for (const std::string& kind : members_used_by(loaded_.scheme().scheme)) {
             if (loaded_.files().contains(kind)) all.push_back({kind, loaded_.files().at(kind)});
         }
+        for (const std::string& kind : numbered_drafts(loaded_.files()))
+            all.push_back({kind, loaded_.files().at(kind)});
         if (!chosen_.scheme.adapter.empty()) all.push_back({"adapter", chosen_.scheme.adapter});
         all.push_back({"target", chosen_.model.path});
         return all;
@@ -552,6 +573,10 @@ void generate(const generate_options& chosen) {
     generator writer(chosen, [&](const known_words& words) { return words.encode(chosen.prompt); });
     run_files files(chosen.files);
     tell_of_options(chosen, writer);
+    if (const scheme_options& by = writer.loaded().scheme(); by.scheme == "entmtp" && one_tree_is_best(by)) {
+        tell("note", "one tree is best for this task and machine, says ", by.bank_path, ": ", trees_of(by),
+             "; --thresholds switches all the same");
+    }
     if (writer.lacks_chat()) {
         tell("note", "this model was trained for conversations; without --chat it continues the prompt as it stands");
     }

@@ -9,6 +9,9 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <optional>
+#include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "commands.hpp"
@@ -34,10 +37,11 @@ using json = nlohmann::ordered_json;
 struct grow_options {
     model_options model;
     std::vector<std::string> heads, drafts, merge;
-    std::string prompts, output, state, task = "all", shard = "1/1";
+    std::string prompts, output, state, task = "all", shard = "1/1", accept;
     std::size_t max_tokens = 64, nodes = 32, parts = 4, thresholds = 7;
     std::vector<std::size_t> depths;
     float temperature = 0;
+    std::optional<double> epsilon, delta;
     std::uint64_t seed = 0;
     double wait = 3600;
     run_file_options files;
@@ -56,6 +60,28 @@ std::vector<std::size_t> sizes_up_to(std::size_t all) {
 
 /// Of trees of a layer or a draft model, which could be of any depth.
 constexpr std::size_t usual_depth = 5;
+
+/// The criterion of the rollouts, where it was named.
+std::optional<accept::typical> typical_of(const grow_options& chosen) {
+    if (chosen.accept.empty()) return std::nullopt;
+    return accept::typical({.epsilon = *chosen.epsilon, .delta = *chosen.delta});
+}
+
+/// Which criterion, with all of its settings.
+grow_options with_rule(grow_options chosen) {
+    const bool is_typical = chosen.accept == "typical";
+    if (!is_typical && !chosen.accept.empty()) {
+        detail::fail("--accept is ", io::quote(chosen.accept),
+                     ", but rollouts accept by typical, or, where it is not given, by exact match and as coupled");
+    }
+    for (auto [name, given] : {std::pair{"--epsilon", &chosen.epsilon}, std::pair{"--delta", &chosen.delta}}) {
+        if (!is_typical && *given) detail::fail(name, " is ", **given, ", but only --accept typical has one");
+        const accept::typical_options own;
+        if (!*given) *given = name == std::string_view("--delta") ? own.delta : own.epsilon;
+        if (!(**given >= 0 && **given <= 1)) detail::fail(name, " is ", **given, "; it must be from 0 to 1");
+    }
+    return chosen;
+}
 
 class grower {
  public:
@@ -113,11 +139,13 @@ class grower {
         io::bank_file file{identity_, chosen_.task, frontier};
         file.conservative = file.aggressive = frontier.fastest();
         file.depth = std::max<std::size_t>(1, frontier.shape(file.aggressive).depth());
-        if (frontier.size() == 1) return file;
-        const tree::tree_pair pair = tree::pair_of(frontier);
-        file.conservative = pair.conservative;
-        file.aggressive = pair.aggressive;
-        file.threshold = swept(file);
+        if (frontier.size() > 1) {
+            const tree::tree_pair pair = tree::pair_of(frontier);
+            file.conservative = pair.conservative;
+            file.aggressive = pair.aggressive;
+            file.threshold = swept(file);
+        }
+        if (file.threshold == 0) tell_one_is_best(file);
         return file;
     }
 
@@ -142,11 +170,18 @@ class grower {
                 {"task", chosen_.task},
                 {"max_tokens", chosen_.max_tokens},
                 {"temperature", chosen_.temperature},
+                {"accept", rule()},
                 {"seed", chosen_.seed},
                 {"nodes", chosen_.nodes},
                 {"depths", depths_},
                 {"parts", parts_},
                 {"thresholds", chosen_.thresholds}};
+    }
+
+    /// The criterion of the rollouts, with its settings.
+    std::string rule() const {
+        if (chosen_.accept != "typical") return chosen_.temperature == 0 ? "exact" : "coupled";
+        return detail::message("typical, epsilon ", *chosen_.epsilon, ", delta ", *chosen_.delta);
     }
 
     void choose_depths() {
@@ -159,6 +194,14 @@ class grower {
                 "--depths: ", depth, " is no depth of a tree of ",
                 checkpoints_.heads ? detail::message(most, " heads") : detail::message("at most ", most, " nodes"));
         }
+    }
+
+    /// Nothing to switch between, or no threshold at which switching is faster than the fastest tree alone.
+    void tell_one_is_best(const io::bank_file& file) const {
+        const topology& best = file.trees.shape(file.aggressive);
+        const std::size_t tried = found_.swept.empty() ? 0 : found_.swept.size() - 1;
+        tell("note", "one tree is best for this task and machine: that of ", best.size(), " nodes and depth ",
+             best.depth(), ", always; of ", tried, " thresholds at which trees switch none was faster");
     }
 
     void tell_growth(const tree::growth& state) const {
@@ -209,7 +252,7 @@ class grower {
         }
     }
 
-    /// The fastest of 0, at which the aggressive tree is always taken, and some quantiles of the path value.
+    /// The fastest of 0, at which the aggressive tree is always taken, and some quantiles of the feature.
     double swept(const io::bank_file& bank) {
         if (found_.candidates.empty()) {
             interruption::check();
@@ -244,6 +287,8 @@ class grower {
                             {"parts", parts_},
                             {"max_tokens", chosen_.max_tokens},
                             {"temperature", chosen_.temperature},
+                            {"accept", rule()},
+                            {"feature", io::bank_file{identity_, "", tree::bank{topology()}}.feature},
                             {"seed", chosen_.seed},
                             {"thresholds", chosen_.thresholds},
                             {"weights", chosen_.model.weights},
@@ -286,7 +331,7 @@ class grower {
     std::vector<std::size_t> depths_;
     std::size_t parts_ = 1;
     decode::options options_{};
-    growth_rollouts rollouts_{target_, checkpoints_, options_};
+    growth_rollouts rollouts_{target_, checkpoints_, options_, typical_of(chosen_)};
     growth_state found_;
     bool is_warm_ = false;  ///< this process has decoded
 };
@@ -322,7 +367,8 @@ void grow(const grow_options& chosen) {
     check_files(chosen, own);
     const interruption stop;
     try {
-        grower work(chosen);
+        const grow_options resolved = with_rule(chosen);
+        grower work(resolved);
         if (!own.is_all()) {
             work.run_shard(own);
             tell("note", "shard ", chosen.shard,
@@ -369,6 +415,17 @@ void add_grow(CLI::App& program) {
         ->default_str("OUTPUT.state");
     add_max_tokens(*command, chosen->max_tokens, "Tokens of each rollout");
     add_number(*command, "--temperature", chosen->temperature, "0 is greedy; above, accepted as by coupled", "T", "0");
+    add_text(
+        *command, "--accept", [chosen](const std::string& name) { chosen->accept = name; },
+        "typical: the rollouts accept as published by Medusa and Hydra, which is not lossless", "NAME",
+        "exact at temperature 0, else coupled");
+    for (auto [name, into, usual] :
+         {std::tuple{"--epsilon", &chosen->epsilon, "0.09"}, std::tuple{"--delta", &chosen->delta, "0.3"}}) {
+        const std::string flag = name;
+        add_text(
+            *command, name, [flag, into](const std::string& text) { *into = parse_number<double>(flag, text); },
+            "With --accept typical: as for generate", "P", usual);
+    }
     add_number(*command, "--seed", chosen->seed, "Random seed of every rollout", "S", "0");
     add_text(
         *command, "--shard", [chosen](const std::string& text) { chosen->shard = text; },
@@ -385,8 +442,8 @@ void add_grow(CLI::App& program) {
     add_text(*command, "--depths", depths, "Maximum depths; a tree is grown for each", "LIST", "all heads; 5");
     add_number(*command, "--parts", chosen->parts, "Parts of the prompts, after each of which the state is written",
                "N", "4");
-    add_number(*command, "--thresholds", chosen->thresholds, "Thresholds of the path value that are tried", "N", "7",
-               most::length);
+    add_number(*command, "--thresholds", chosen->thresholds, "Thresholds of the sum of path values that are tried", "N",
+               "7", most::length);
     add_report_files(*command, chosen->files, "the frontier of measured trees, and the trees that were kept");
     command->add_flag("--chat", chosen->chat, "Wrap prompts in the model's chat template");
     command->callback([chosen] {

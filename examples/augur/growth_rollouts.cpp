@@ -11,11 +11,11 @@
 namespace augur::program {
 namespace {
 
-/// What a policy saw of the path value.
+/// What a policy saw of the sum of path values.
 struct path_values {
     std::vector<double>* into;
     void watch(const auto& view) {
-        if (into != nullptr) into->push_back(view.decided_on.target_confidence * view.decided_on.path_value);
+        if (into != nullptr) into->push_back(view.decided_on.target_confidence * view.decided_on.path_value_sum);
     }
 };
 
@@ -24,6 +24,7 @@ struct path_values {
 /// `use(drafter, criterion)`.
 auto growth_rollouts::with(const auto& use) const {
     const auto by = [&](const auto& drafter) {
+        if (typical_) return use(drafter, *typical_);
         return options_.sampling.temperature.value == 0 ? use(drafter, accept::exact{})
                                                         : use(drafter, accept::coupled{});
     };

@@ -228,6 +228,13 @@ checkpoint_files load_scoring_drafters(scoring_drafters& into, const scheme_opti
         if (kind == "draft") into.draft_parameters = draft.parameters;
         (kind == "draft" ? into.draft : into.qualifier).emplace(std::move(draft.model));
     }
+    for (const std::string& kind : numbered_drafts(named)) {
+        const std::string& path = loaded[kind] = named.at(kind);
+        scoring_model draft = load_scoring_draft(path, needs_of(resolved), chosen, asked, target);
+        into.bytes += draft.bytes;
+        into.more_parameters.push_back(draft.parameters);
+        into.more.push_back(std::make_unique<model::any_model>(std::move(draft.model)));
+    }
     return loaded;
 }
 

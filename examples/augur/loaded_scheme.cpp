@@ -45,6 +45,7 @@ void loaded_scheme::load(const llama::host_model& target, const model_options& c
     for (const std::string& kind : members_used_by(scheme_.scheme)) {
         if (files_.contains(kind)) paths_.push_back(files_.at(kind));
     }
+    for (const std::string& kind : numbered_drafts(files_)) paths_.push_back(files_.at(kind));
     if (scheme_.scheme == "eagle" && !scheme_.adapter.empty()) {
         drafters_.eagle.emplace(
             eagle_of_adapter(scheme_.adapter, files_.at("eagle"), *drafters_.eagle, load_options_of(of_drafters)));
@@ -58,6 +59,7 @@ void loaded_scheme::load(const scoring_model& target, const model_options& chose
     for (const std::string& kind : members_used_by(scheme_.scheme)) {
         if (files_.contains(kind)) paths_.push_back(files_.at(kind));
     }
+    for (const std::string& kind : numbered_drafts(files_)) paths_.push_back(files_.at(kind));
 }
 
 void loaded_scheme::load_learned(const llama::host_model& target) {

@@ -75,9 +75,14 @@ class loaded_scheme {
     std::size_t draft_context() const {
         return drafters_.draft ? drafters_.draft->context_length() : scoring_drafters_.draft->context_length();
     }
-    /// Of the draft model, where there is one.
-    std::size_t draft_parameters() const {
-        return drafters_.draft ? drafters_.draft->parameter_count() : scoring_drafters_.draft_parameters;
+    /// Of the draft models, where there are some, cheapest first.
+    std::vector<double> draft_parameters() const {
+        const bool is_here = drafters_.draft.has_value();
+        const std::size_t first = is_here ? drafters_.draft->parameter_count() : scoring_drafters_.draft_parameters;
+        std::vector<double> all{static_cast<double>(first)};
+        for (const auto& each : drafters_.more) all.push_back(static_cast<double>(each->parameter_count()));
+        for (const std::size_t each : scoring_drafters_.more_parameters) all.push_back(static_cast<double>(each));
+        return all;
     }
 
  private:

@@ -1,5 +1,9 @@
 #pragma once
-// Schemes that do not promise the target's text or distribution: fuzzy acceptance, and models that take turns.
+// Schemes that need not promise the target's text or distribution: cascades, and models that take turns.
+
+#include <augur/model/any_model.hpp>
+#include <cstddef>
+#include <vector>
 
 #include "scheme.hpp"
 
@@ -10,6 +14,15 @@ scheme_options resolve_lossy(scheme_options chosen, const transform::settings& s
 
 /// Whether its rule keeps plain greedy decoding's text where rows are points.
 bool is_exact_at_temperature_0(const scheme_options& resolved);
+
+/// Of cascade and ead.
+inline constexpr std::size_t most_draft_models = 5;
+
+/// As run, for cascade, and for ead of three models or more; the target is the last. Divergences are not measured.
+run_result run_cascade(const scheme_options& resolved, const std::vector<model::any_model>& models,
+                       const run_request& request);
+run_result run_many_turns(const scheme_options& resolved, const std::vector<model::any_model>& models,
+                          const run_request& request);
 
 /// As run, for these.
 run_result run_lossy(const scheme_options& resolved, const engine& target, const draft_checkpoints& drafters,

@@ -10,17 +10,37 @@ namespace {
 using scheme_name = std::string_view;
 
 constexpr std::array<scheme_name, 17> drafting_a_number = {
-    "lookup", "suffix",   "hybrid", "merged", "sd",  "eaad", "eaad_as_published", "hysteresis", "medusa", "hydra",
+    "lookup",
+    "suffix",
+    "hybrid",
+    "merged",
+    "sd",
+    "eaad",
+    "eaad_as_published",
+    "hysteresis",
+    "medusa",
+    "hydra",
     "entmtp",  // which says that its bank has the lengths; merged, that its trees have them
-    "eagle",  "kangaroo", "dvi",    "fsd",    "ead", "auto"};
+    "eagle",
+    "kangaroo",
+    "dvi",
+    "fsd",
+    "fsd_as_published",
+    "ead",
+    "auto"};
 constexpr std::array<scheme_name, 2> with_bins = {"eaad", "eaad_as_published"};
 constexpr std::array<scheme_name, 4> looking_up = {"lookup", "hybrid", "merged", "auto"};
-constexpr std::array<scheme_name, 9> with_thresholds = {
-    "fsd", "psd_a", "psd_f", "psd_f_as_published", "ead", "hysteresis", "entmtp", "kangaroo", "dvi"};
-constexpr std::array<scheme_name, 3> of_three_models = {"psd_a", "psd_f", "psd_f_as_published"};
+constexpr std::array<scheme_name, 12> with_thresholds = {
+    "fsd", "fsd_as_published", "psd_a",  "psd_a_as_published", "psd_f", "psd_f_as_published", "cascade",
+    "ead", "hysteresis",       "entmtp", "kangaroo",           "dvi"};
+constexpr std::array<scheme_name, 5> with_lengths = {"psd_a", "psd_a_as_published", "psd_f", "psd_f_as_published",
+                                                     "cascade"};
+constexpr std::array<scheme_name, 7> with_divergence = {"fsd",   "fsd_as_published",   "psd_a",  "psd_a_as_published",
+                                                        "psd_f", "psd_f_as_published", "cascade"};
+constexpr std::array<scheme_name, 2> with_signal = {"eaad", "hysteresis"};
 constexpr std::array<scheme_name, 1> by_turns = {"ead"};
 
-constexpr std::array<option_schemes, 11> option_table = {{
+constexpr std::array<option_schemes, 13> option_table = {{
     {"length", drafting_a_number},
     {"max-k", with_bins},
     {"bins", with_bins},
@@ -29,7 +49,9 @@ constexpr std::array<option_schemes, 11> option_table = {{
     {"lookup-min", looking_up},
     {"lookup-max", looking_up},
     {"thresholds", with_thresholds},
-    {"lengths", of_three_models},
+    {"lengths", with_lengths},
+    {"divergence", with_divergence},
+    {"signal", with_signal},
     {"window", by_turns},
     {"dwell", by_turns},
 }};
@@ -53,6 +75,12 @@ std::string who_uses(std::span<const scheme_name> schemes) {
 
 std::span<const option_schemes> all_option_schemes() {
     return option_table;
+}
+
+bool is_option_of(std::string_view option, const std::string& scheme) {
+    const auto at = std::find_if(option_table.begin(), option_table.end(),
+                                 [&](const option_schemes& each) { return each.option == option; });
+    return at != option_table.end() && is_among(at->schemes, scheme);
 }
 
 void check_given(const scheme_options& chosen, bool by_auto) {

@@ -18,6 +18,9 @@ struct option_schemes {
 /// Of every option that is for some schemes only and that nothing else refuses.
 std::span<const option_schemes> all_option_schemes();
 
+/// Whether an option of these, without its dashes, is one of the scheme's.
+bool is_option_of(std::string_view option, const std::string& scheme);
+
 /// Throws where an option that was given is none of the scheme's. `auto` may still become hybrid or lookup.
 void check_given(const scheme_options& chosen, bool by_auto);
 

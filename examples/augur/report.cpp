@@ -3,13 +3,18 @@
 #include <algorithm>
 #include <augur/io/files/quote.hpp>
 #include <augur/switching/scheme.hpp>
+#include <augur/tree/paths.hpp>
+#include <cmath>
 #include <cstdio>
+#include <sstream>
 #include <string_view>
 #include <utility>
 
 #include "message.hpp"
+#include "option_schemes.hpp"
 #include "options.hpp"
 #include "tree_choice.hpp"
+#include "tree_rules.hpp"
 
 namespace augur::program {
 namespace {
@@ -64,6 +69,86 @@ nlohmann::ordered_json bins_as_json(const bins_summary& summary) {
     return all;
 }
 
+/// What flags of a list of numbers take: JSON has no infinity.
+nlohmann::ordered_json numbers_as_json(const std::vector<double>& values) {
+    auto all = nlohmann::ordered_json::array();
+    for (const double each : values) {
+        all.push_back(std::isfinite(each) ? nlohmann::ordered_json(each) : nlohmann::ordered_json("inf"));
+    }
+    return all;
+}
+
+nlohmann::ordered_json tree_as_json(const scheme_options& chosen) {
+    if (chosen.dynamic) return shown(*chosen.dynamic);
+    if (chosen.automatic_tree) return "auto";
+    return tree::paths_of(*chosen.tree);
+}
+
+/// Every setting that this scheme has, by the name of its flag, as it was resolved.
+void add_scheme_settings(nlohmann::ordered_json& into, const scheme_options& chosen) {
+    const auto add = [&](const char* flag, nlohmann::ordered_json value) {
+        std::string key = flag;
+        std::replace(key.begin(), key.end(), '-', '_');
+        if (is_option_of(flag, chosen.scheme)) into[key] = std::move(value);
+    };
+    into["accept"] = chosen.accept;
+    const bool is_chain = !chosen.tree && !chosen.dynamic && !chosen.automatic_tree;
+    if (chosen.length && is_chain) add("length", *chosen.length);
+    if (chosen.max_k) add("max-k", *chosen.max_k);
+    add("bins", chosen.bin_edges_nats);
+    add("bin-lengths", chosen.bin_lengths);
+    add("learn-bins", chosen.learn_bins);
+    add("signal", chosen.signal.empty() ? "draft_entropy" : chosen.signal);
+    add("lookup-min", chosen.lookup_min);
+    add("lookup-max", chosen.lookup_max);
+    if (chosen.scheme != "entmtp" && !chosen.thresholds.empty()) add("thresholds", numbers_as_json(chosen.thresholds));
+    add("lengths", chosen.lengths);
+    add("divergence", chosen.divergence);
+    add("window", chosen.window);
+    add("dwell", chosen.dwell);
+    if (chosen.divergence_temperature) into["divergence_temperature"] = as_written(*chosen.divergence_temperature);
+    if (chosen.accept == "typical") {
+        const accept::typical_options own;
+        into["epsilon"] = chosen.epsilon.value_or(own.epsilon);
+        into["delta"] = chosen.delta.value_or(own.delta);
+    }
+    if (!chosen.adapter.empty()) into["adapter"] = chosen.adapter;
+    if (chosen.scheme == "kangaroo") into["untrained"] = chosen.untrained;
+    if (chosen.tree || chosen.dynamic || chosen.automatic_tree) into["tree"] = tree_as_json(chosen);
+    if (const std::string trees = trees_of(chosen); !trees.empty()) into["trees"] = trees;
+    if (!chosen.bank_path.empty()) into["bank"] = chosen.bank_path;
+    if (chosen.scheme != "entmtp") return;
+    into["tree_policy"] = by_ladder(chosen) ? "ladder" : "hysteresis";
+    into["tree_feature"] = feature_of(chosen).name;
+    if (one_tree_is_best(chosen)) return;  // no threshold is in use
+    const bool is_of_bank = chosen.thresholds.empty();
+    into["thresholds"] = numbers_as_json(is_of_bank ? std::vector{chosen.bank->threshold} : chosen.thresholds);
+}
+
+/// Trees of a bank, in its order, and in how many rounds each was drafted.
+nlohmann::ordered_json trees_as_json(const bank_summary& summary, const tree::bank& bank) {
+    auto all = nlohmann::ordered_json::array();
+    for (std::size_t i = 0; i < bank.size(); ++i) {
+        const topology& shape = bank.shape(i);
+        all.push_back({{"nodes", shape.size()}, {"depth", shape.depth()}, {"rounds", summary.rounds.at(i)}});
+    }
+    return all;
+}
+
+nlohmann::ordered_json learner_as_json(const learner_summary& learner) {
+    std::ostringstream text;
+    train::write_json(text, learner.last);
+    auto all = nlohmann::ordered_json::parse(text.str());
+    all["rounds_a_part"] = learner.rounds_a_part;
+    all["parts"] = nlohmann::ordered_json::array();
+    for (const auto& part : learner.parts) {
+        const double share =
+            part.drafted == 0 ? 0 : static_cast<double>(part.accepted) / static_cast<double>(part.drafted);
+        all["parts"].push_back({{"drafted", part.drafted}, {"accepted", part.accepted}, {"acceptance", share}});
+    }
+    return all;
+}
+
 /// One line of the table: a name, the plain figure, the composed one, a remark. Composed comes last but for the remark.
 struct line {
     std::string name, plain, composed, remark;
@@ -109,7 +194,9 @@ std::string models_as_table(const generation_report& report) {
     std::string out = "\n  model        wrote     share    passes      read   seconds  parameters\n";
     for (std::size_t i = 0; i < models.size(); ++i) {
         const model_statistics& each = models[i];
-        out += i + 1 == models.size() ? "  the model" : "  the draft";
+        out += i + 1 == models.size() ? "  the model"
+               : models.size() == 2   ? "  the draft"
+                                      : detail::message("  draft ", i + 1, "  ");
         out += padded(std::to_string(each.written), 9) + padded(percent(share_of(each, report.composed)), 10);
         out += padded(std::to_string(each.passes), 10) + padded(std::to_string(each.caught_up), 10);
         out += padded(fixed(each.seconds, 3), 10) + padded(fixed(report.parameters.at(i) / 1e6, 1) + " M", 12) + "\n";
@@ -149,7 +236,8 @@ nlohmann::ordered_json stages_as_json(const statistics& counts) {
         auto positions = nlohmann::ordered_json::array();
         for (const auto& at : stage.positions)
             positions.push_back({{"drafted", at.drafted}, {"accepted", at.accepted}});
-        const std::string name = &stage == &counts.stages.back() ? "target" : "qualifier";
+        const std::string number = counts.stages.size() > 2 ? detail::message(" ", stages.size() + 1) : "";
+        const std::string name = &stage == &counts.stages.back() ? "target" : "qualifier" + number;
         stages.push_back({{"name", name},
                           {"rounds", stage.rounds},
                           {"drafted", stage.drafted},
@@ -194,14 +282,8 @@ nlohmann::ordered_json as_json(const generation_report& report) {
                                   {"memory_bytes", report.weight_bytes + run.cache_bytes},
                                   {"origins", std::move(origins)},
                                   {"settings", report.settings}};
-    out["settings"]["accept"] = report.scheme.accept;
-    if (report.scheme.divergence_temperature) {
-        out["settings"]["divergence_temperature"] = as_written(*report.scheme.divergence_temperature);
-    }
-    if (report.scheme.epsilon) out["settings"]["epsilon"] = *report.scheme.epsilon;
-    if (report.scheme.delta) out["settings"]["delta"] = *report.scheme.delta;
+    add_scheme_settings(out["settings"], report.scheme);
     out["settings"]["policy"] = run.policy;
-    if (const std::string trees = trees_of(report.scheme); !trees.empty()) out["settings"]["trees"] = trees;
     if (run.finish == finish_reason::stop_string) out["stop_string"] = run.detail;
     if (!run.counts.models.empty()) {
         out["models"] = models_as_json(report);
@@ -214,6 +296,11 @@ nlohmann::ordered_json as_json(const generation_report& report) {
                            {"to_long", run.switches->to_long},
                            {"to_short", run.switches->to_short}};
     }
+    if (run.trees) {
+        out["trees"] = trees_as_json(*run.trees, report.scheme.bank.value().trees);
+        out["tree_switches"] = run.trees->switches;
+    }
+    if (run.learner) out["learner"] = learner_as_json(*run.learner);
     if (!report.plain) return out;
     out["plain"] = {{"ids", report.plain->ids},
                     {"tokens_per_second", report.plain_rate()},

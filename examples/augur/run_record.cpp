@@ -85,6 +85,7 @@ std::vector<std::string> drafters_of(const scheme_options& resolved, const std::
         return all;
     }
     if (scheme.starts_with("psd")) return {"draft and qualifier"};
+    if (scheme == "cascade" && models.size() > 2) return {"draft models"};
     if (scheme == "merged") return {"prompt lookup and " + words_for(models.front().role)};
     if (scheme == "eagle") return {"EAGLE layer"};
     if (scheme == "medusa" || scheme == "hydra" || scheme == "entmtp") return {words_for(models.front().role)};

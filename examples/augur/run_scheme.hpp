@@ -59,11 +59,17 @@ inline std::string bound_of(const guarantee::minimum_probability& promised) {
 template <class Scheme>
 std::string guarantee_text(const Scheme& scheme) {
     std::string text(guarantee_of<Scheme>::name);
-    constexpr bool promises = !std::is_same_v<guarantee_of<Scheme>, guarantee::none>;
-    if constexpr (promises && requires { bound_of(scheme.criterion().promised()); }) {
-        text += bound_of(scheme.criterion().promised());
+    if constexpr (requires { scheme.criterion().promise(); }) {  // of a rule that is known at run time
+        if (std::is_base_of_v<guarantee::none, guarantee_of<Scheme>>) return text;
+        constexpr std::string_view rounded = ", within numerics";
+        return scheme.criterion().promise() + std::string(text.ends_with(rounded) ? rounded : "");
+    } else {
+        constexpr bool promises = !std::is_same_v<guarantee_of<Scheme>, guarantee::none>;
+        if constexpr (promises && requires { bound_of(scheme.criterion().promised()); }) {
+            text += bound_of(scheme.criterion().promised());
+        }
+        return text;
     }
-    return text;
 }
 
 /// Where a step counts the time that the sink takes: models that take turns commit as they judge.
@@ -140,6 +146,9 @@ struct timed_watcher {
 /// What a policy says of itself after a text.
 template <class Policy>
 void describe_policy(const Policy& policy, run_result& result) {
+    if constexpr (requires { policy.visit([](const auto&) {}); }) {
+        return policy.visit([&](const auto& chosen) { describe_policy(chosen, result); });
+    }
     std::ostringstream text;
     text << policy;
     result.policy = text.str();
@@ -148,6 +157,10 @@ void describe_policy(const Policy& policy, run_result& result) {
         result.bins = {copied(policy.edges_nats()), copied(policy.lengths()), copied(policy.bins())};
     }
     if constexpr (requires { policy.counts(); }) result.switches = policy.counts();
+    if constexpr (requires { policy.switches(); }) {
+        const auto rounds = policy.rounds();
+        result.trees = {{rounds.begin(), rounds.end()}, policy.switches()};
+    }
     if constexpr (requires { policy.learned(); }) result.learned = policy.learned();
     if constexpr (requires { policy.allowance(); }) result.allowance = policy.allowance();
 }

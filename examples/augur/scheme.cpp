@@ -16,6 +16,7 @@
 #include "lossy.hpp"
 #include "option_schemes.hpp"
 #include "options.hpp"
+#include "tree_rules.hpp"
 #include "trees.hpp"
 
 namespace augur::program {
@@ -40,15 +41,27 @@ policy::learned_bins learned_bins_of(const scheme_options& chosen) {
     });
 }
 
-entropy_hysteresis hysteresis_of(const scheme_options& chosen) {
-    const std::vector<double>& nats = chosen.thresholds;
-    if (nats.empty() || nats.size() > 2) {
-        detail::fail("scheme 'hysteresis' takes one threshold or two, but --thresholds has ", nats.size());
+bool by_other_signal(const scheme_options& chosen) {
+    const std::string& signal = chosen.signal;
+    if (signal.empty() || signal == "draft_entropy") return false;
+    const bool is_eaad = chosen.scheme == "eaad";
+    if (signal == "target_entropy" && !chosen.learn_bins) return true;
+    if (is_eaad && chosen.learn_bins && signal == "target_entropy") {
+        detail::fail("--signal is target_entropy, but --learn-bins learns bins of the draft's entropy");
     }
-    return of_option("--thresholds and --length", [&] {
-        return entropy_hysteresis({nats.front(), nats.back()}, {.long_length = chosen.length.value()});
-    });
+    if (!is_eaad && (signal == "path_value" || signal == "acceptance")) return true;
+    detail::fail("--signal ", io::quote(signal), " is unknown with ", chosen.scheme, "; valid are draft_entropy, ",
+                 is_eaad ? "target_entropy" : "target_entropy, path_value, acceptance");
 }
+
+any_signal::any any_signal::made(const scheme_options& chosen) {
+    if (chosen.scheme == "eaad") return bins_of<policy::entropy_form::exact, policy::entropy_of::target>(chosen);
+    if (chosen.signal == "path_value") return hysteresis_of<path_value>(chosen);
+    if (chosen.signal == "acceptance") return hysteresis_of<acceptance>(chosen);
+    return hysteresis_of<target_entropy>(chosen);
+}
+
+any_signal::any_signal(const scheme_options& chosen) : chosen_(made(chosen)) {}
 
 policy::confidence_stop stop_of(const scheme_options& chosen) {
     if (chosen.thresholds.size() != 1) {
@@ -74,10 +87,11 @@ void check_scheme(const std::string& name) {
         "plain",      "lookup", "suffix", "hybrid", "merged", "sd",       "eaad", "eaad_as_published",
         "hysteresis", "medusa", "hydra",  "entmtp", "eagle",  "kangaroo", "dvi"};
     if (std::find(valid.begin(), valid.end(), name) == valid.end()) {
-        detail::fail(
-            "--scheme ", io::quote(name),
-            " is unknown; valid are auto, plain, lookup, suffix, hybrid, merged, sd, eaad, eaad_as_published, "
-            "hysteresis, medusa, hydra, entmtp, eagle, kangaroo, dvi, fsd, psd_a, psd_f, psd_f_as_published, ead");
+        detail::fail("--scheme ", io::quote(name),
+                     " is unknown; valid are auto, plain, lookup, suffix, hybrid, merged, sd, eaad, eaad_as_published, "
+                     "hysteresis, medusa, hydra, entmtp, eagle, kangaroo, dvi, fsd, fsd_as_published, psd_a, "
+                     "psd_a_as_published, "
+                     "psd_f, psd_f_as_published, cascade, ead");
     }
 }
 
@@ -152,8 +166,8 @@ scheme_options resolve_as_published(scheme_options chosen, const transform::sett
 std::vector<std::string> members_used_by(const std::string& scheme) {
     if (scheme == "hybrid") return {"ngram", "eagle"};
     if (scheme.starts_with("psd")) return {"draft", "qualifier"};
-    constexpr std::array<std::string_view, 6> with_draft = {"sd",         "eaad", "eaad_as_published",
-                                                            "hysteresis", "fsd",  "ead"};
+    constexpr std::array<std::string_view, 8> with_draft = {
+        "sd", "eaad", "eaad_as_published", "hysteresis", "fsd", "fsd_as_published", "cascade", "ead"};
     if (std::find(with_draft.begin(), with_draft.end(), scheme) != with_draft.end()) return {"draft"};
     if (scheme == "entmtp") return {"hydra", "medusa", "eagle", "draft"};
     if (scheme == "merged") return {"eagle", "draft", "hydra", "medusa"};
@@ -186,8 +200,13 @@ scheme_options resolve(scheme_options chosen, const transform::settings& samplin
     }
     const bool by_hysteresis = chosen.scheme == "hysteresis";
     if (!chosen.length && (chosen.scheme == "sd" || by_hysteresis)) chosen.length = 4;
-    if (by_hysteresis && chosen.thresholds.empty()) chosen.thresholds = {1.5, 2.5};
-    if (by_hysteresis) static_cast<void>(hysteresis_of(chosen));
+    const bool by_signal = by_other_signal(chosen);
+    if (by_hysteresis && chosen.thresholds.empty()) {
+        const bool is_share = chosen.signal == "path_value" || chosen.signal == "acceptance";  // more is longer
+        chosen.thresholds = is_share ? std::vector{0.6, 0.4} : std::vector{1.5, 2.5};
+    }
+    if (by_signal) static_cast<void>(any_signal(chosen));
+    if (by_hysteresis && !by_signal) static_cast<void>(hysteresis_of(chosen));
     of_option("--bins and --bin-lengths", [&] { static_cast<void>(bins_of(chosen)); });
     if (chosen.learn_bins) static_cast<void>(learned_bins_of(chosen));
     of_option("--lookup-min and --lookup-max",
@@ -213,6 +232,15 @@ void load_bank(scheme_options& into, const io::bank_identity& here) {
         detail::fail("--bank: ", problem.what());
     }
     if (into.automatic_tree) into.tree = into.bank->trees.shape(into.bank->trees.fastest());
+    if (into.scheme != "entmtp") return;
+    const io::bank_file& bank = *into.bank;
+    if (into.thresholds.empty() && feature_of(into).name != bank.feature) {
+        detail::fail("--tree-feature is ", into.tree_feature, ", but the threshold of --bank ", into.bank_path,
+                     " is of ", bank.feature, "; give --thresholds");
+    }
+    if (!into.thresholds.empty() && bank.conservative == bank.aggressive && !by_ladder(into)) {
+        detail::fail("--thresholds is given, but --bank ", into.bank_path, " has one tree, so that nothing switches");
+    }
 }
 
 bool drafts_what_pays(const scheme_options& resolved) {

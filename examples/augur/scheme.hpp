@@ -7,6 +7,7 @@
 #include <augur/policy/entropy_bins.hpp>
 #include <augur/policy/hysteresis.hpp>
 #include <augur/policy/learned_state.hpp>
+#include <augur/train/diagnostics.hpp>
 #include <cstddef>
 #include <functional>
 #include <map>
@@ -36,9 +37,11 @@ struct scheme_options {
     std::vector<double> thresholds{};               ///< unset: what the scheme starts with, or the bank's
     std::optional<float> divergence_temperature{};  ///< with accept fuzzy_greedy; unset: 1
     std::optional<double> epsilon{}, delta{};       ///< with accept typical; unset: the criterion's own
+    std::string divergence{};                       ///< fsd, psd_*: of rows; empty: total_variation
+    std::string signal{};                           ///< eaad, hysteresis: what decides; empty: draft_entropy
     std::size_t window = 5;                         ///< ead
     std::size_t dwell = 10;                         ///< ead
-    std::vector<std::size_t> lengths = {1, 2};      ///< psd_*: of draft and qualifier
+    std::vector<std::size_t> lengths{};             ///< psd_*, cascade: of each model but the last; unset: the scheme's
     std::optional<std::size_t> exit_layer{};        ///< kangaroo: layers that draft; unset: near three quarters
     std::string adapter{};                          ///< kangaroo, dvi, medusa, hydra, eagle: what learn wrote
     bool untrained = false;                         ///< kangaroo: with the model's own norm and output
@@ -46,7 +49,7 @@ struct scheme_options {
     std::optional<draft::dynamic_tree> dynamic{};   ///< the tree that the draft's rows suggest, anew every round
     std::string bank_path{};                        ///< entmtp, and hydra and medusa with a tree of the bank
     std::string tree_policy{};                      ///< entmtp: hysteresis or ladder; empty: hysteresis
-    std::string tree_feature{};                     ///< entmtp: what switches trees; empty: path_value
+    std::string tree_feature{};                     ///< entmtp: what switches trees; empty: what the bank says
     bool automatic_tree = false;                    ///< the bank's fastest, or without one what pays
     std::optional<io::bank_file> bank{};            ///< what is there, once the heads are known
     std::map<std::string, std::string> given{};     ///< options of option_schemes that were named, as text
@@ -58,8 +61,7 @@ struct scheme_options {
 scheme_options resolve(scheme_options chosen, const transform::settings& sampling, std::size_t drafts,
                        const checkpoint_files& named);
 
-/// Whether the scheme promises neither the target's text nor its distribution: fsd, psd_a, psd_f, psd_f_as_published,
-/// ead.
+/// Whether the scheme need not promise the target's text or its distribution: fsd, psd_*, cascade and ead.
 bool is_lossy(const std::string& scheme);
 
 /// What `auto` is for a target whose draft bundle has the draft checkpoint that this drafts with; else it is lookup.
@@ -102,6 +104,19 @@ struct round_summary {
     std::vector<row_reading> readings{};  ///< of the committed tokens, where the request reads rows
 };
 
+/// What learned while it drafted, and its acceptance in parts of the text, one after the other.
+struct learner_summary {
+    train::diagnostics last;
+    std::size_t rounds_a_part;
+    std::vector<stage_statistics::at_position> parts;  ///< drafted and accepted
+};
+
+/// What the policy of a bank of trees did, by places in the bank.
+struct bank_summary {
+    std::vector<std::size_t> rounds;
+    std::size_t switches;
+};
+
 struct run_result;
 
 struct run_request {
@@ -135,6 +150,8 @@ struct run_result {
     std::string policy;
     std::optional<bins_summary> bins;
     std::optional<policy::hysteresis_counts> switches;
+    std::optional<bank_summary> trees{};
+    std::optional<learner_summary> learner{};        ///< of dvi
     std::optional<policy::learned_state> learned{};  ///< by the policy of a scheme that drafts what pays
     std::optional<double> allowance{};               ///< passes of plain decoding that this policy could still lose
     std::size_t cache_bytes = 0;

@@ -51,8 +51,10 @@ struct scoring_model {
 /// Whom schemes draft with there.
 struct scoring_drafters {
     std::optional<model::any_model> draft, qualifier;
+    std::vector<std::unique_ptr<model::any_model>> more;  ///< as draft_checkpoints::more
     std::optional<draft::ngram_table> ngrams;
     std::size_t draft_parameters = 0, bytes = 0;
+    std::vector<std::size_t> more_parameters{};
 };
 
 /// A vocabulary that only llama.cpp reads.

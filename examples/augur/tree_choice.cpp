@@ -10,6 +10,7 @@
 
 #include "limits.hpp"
 #include "options.hpp"
+#include "tree_rules.hpp"
 
 namespace augur::program {
 namespace {
@@ -83,6 +84,13 @@ std::string shown(const draft::dynamic_tree& limits) {
 }
 
 std::string trees_of(const scheme_options& chosen) {
+    if (chosen.scheme == "entmtp" && chosen.bank) {
+        const io::bank_file& bank = *chosen.bank;
+        const auto nodes = [&](std::size_t place) { return bank.trees.shape(place).size(); };
+        if (by_ladder(chosen)) return detail::message("all ", bank.trees.size(), " of the bank");
+        if (one_tree_is_best(chosen)) return detail::message(nodes(bank.aggressive), " nodes, always");
+        return detail::message(nodes(bank.conservative), " or ", nodes(bank.aggressive), " nodes");
+    }
     if (chosen.dynamic) return shown(*chosen.dynamic);
     if (chosen.tree) return detail::message(chosen.tree->size(), " nodes of depth ", chosen.tree->depth());
     return chosen.automatic_tree ? "as they pay" : "";

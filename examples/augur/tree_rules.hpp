@@ -88,5 +88,7 @@ class suggested_tree : public planned<policy::fixed_length, policy::cost_aware<d
 
 const policy::tree_feature_traits& feature_of(const scheme_options& chosen);
 bool by_ladder(const scheme_options& chosen);
+/// Whether a loaded bank has nothing to switch between, or says that no threshold is faster than its fastest tree.
+bool one_tree_is_best(const scheme_options& chosen);
 
 }  // namespace augur::program

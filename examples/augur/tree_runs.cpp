@@ -30,6 +30,12 @@ class any_scheduler {
     std::size_t tree() const {
         return std::visit([](const auto& policy) { return policy.tree(); }, chosen_);
     }
+    std::span<const std::size_t> rounds() const {
+        return std::visit([](const auto& policy) { return policy.rounds(); }, chosen_);
+    }
+    std::size_t switches() const {
+        return std::visit([](const auto& policy) { return policy.switches(); }, chosen_);
+    }
     friend std::ostream& operator<<(std::ostream& out, const any_scheduler& any) {
         std::visit([&](const auto& policy) { out << policy; }, any.chosen_);
         return out;
@@ -43,7 +49,7 @@ class any_scheduler {
     any<path_value, path_value_sum, target_confidence, entropy, accepted_length> chosen_;
 };
 
-template <policy::tree_feature By = policy::tree_feature::path_value>
+template <policy::tree_feature By = policy::tree_feature::path_value_sum>
 policy::tree_hysteresis<By> hysteresis_of(const scheme_options& resolved) {
     const io::bank_file& bank = resolved.bank.value();
     const std::vector<double>& at = resolved.thresholds;
@@ -62,23 +68,26 @@ any_scheduler scheduler_by(const scheme_options& resolved) {
 any_scheduler scheduler_of(const scheme_options& resolved) {
     using enum policy::tree_feature;
     const policy::tree_feature by = feature_of(resolved).feature;
-    if (by == path_value_sum) return scheduler_by<path_value_sum>(resolved);
+    if (by == path_value) return scheduler_by<path_value>(resolved);
     if (by == target_confidence) return scheduler_by<target_confidence>(resolved);
     if (by == entropy) return scheduler_by<entropy>(resolved);
     if (by == accepted_length) return scheduler_by<accepted_length>(resolved);
-    return scheduler_by<path_value>(resolved);
+    return scheduler_by<path_value_sum>(resolved);
 }
 
 run_result run_by_bank(const scheme_options& resolved, const engine& target, const auto& drafter, const auto& criterion,
                        const run_request& request) {
     const io::bank_file& bank = resolved.bank.value();
-    if (bank.conservative == bank.aggressive && !by_ladder(resolved)) {
+    if (one_tree_is_best(resolved)) {
         const planned_tree only(policy::tree_static(bank.trees.shape(bank.aggressive)));
-        return run_scheme(speculate(drafter, target, only, criterion), request);
+        run_result result = run_scheme(speculate(drafter, target, only, criterion), request);
+        result.trees = {std::vector<std::size_t>(bank.trees.size()), 0};
+        result.trees->rounds[bank.aggressive] = result.counts.rounds();
+        return result;
     }
     // The usual case has a type of its own, which is asked for fewer signals; others are not worth compiling.
     if constexpr (std::is_same_v<decltype(drafter), const draft::heads<const llama::draft_heads&, draft::argmax>&>) {
-        if (!by_ladder(resolved) && feature_of(resolved).feature == policy::tree_feature::path_value) {
+        if (!by_ladder(resolved) && feature_of(resolved).feature == policy::tree_feature::path_value_sum) {
             return run_scheme(speculate(drafter, target, hysteresis_of<>(resolved), criterion), request);
         }
     }

@@ -45,8 +45,11 @@ void check_scheduler(const scheme_options& chosen) {
     if (by_ladder(chosen) && thresholds == 0) {
         detail::fail("--tree-policy ladder needs --thresholds, one less than the bank has trees");
     }
-    if (thresholds == 0 && feature.feature != policy::tree_feature::path_value) {
-        detail::fail("--tree-feature ", feature.name, " needs --thresholds: the bank's is of path_value");
+    const bool is_of_bank =
+        feature.feature == policy::tree_feature::path_value_sum || feature.feature == policy::tree_feature::path_value;
+    if (thresholds == 0 && !is_of_bank) {
+        detail::fail("--tree-feature ", feature.name,
+                     " needs --thresholds: a bank's is of path_value_sum or path_value");
     }
     if (!by_ladder(chosen) && thresholds > 2) {
         detail::fail("scheme 'entmtp' takes one threshold or two, on and off, but --thresholds has ", thresholds);
@@ -100,10 +103,12 @@ void check_tree_options(const scheme_options& chosen) {
 }  // namespace
 
 const policy::tree_feature_traits& feature_of(const scheme_options& chosen) {
-    if (chosen.tree_feature.empty()) return policy::traits_of(policy::tree_feature::path_value);
+    const bool says = chosen.tree_feature.empty() && chosen.bank;
+    const std::string name = says ? chosen.bank->feature : chosen.tree_feature;
+    if (name.empty()) return policy::traits_of(policy::tree_feature::path_value_sum);
     std::string valid;
     for (const auto& each : policy::all_tree_features) {
-        if (each.name == chosen.tree_feature) return each;
+        if (each.name == name) return each;
         valid += (valid.empty() ? "" : ", ") + std::string(each.name);
     }
     detail::fail("--tree-feature ", io::quote(chosen.tree_feature), " is unknown; valid are ", valid);
@@ -111,6 +116,12 @@ const policy::tree_feature_traits& feature_of(const scheme_options& chosen) {
 
 bool by_ladder(const scheme_options& chosen) {
     return chosen.tree_policy == "ladder";
+}
+
+bool one_tree_is_best(const scheme_options& chosen) {
+    const io::bank_file& bank = chosen.bank.value();
+    const bool never_switches = bank.threshold == 0 && chosen.thresholds.empty();
+    return !by_ladder(chosen) && (bank.conservative == bank.aggressive || never_switches);
 }
 
 any_tree_criterion tree_criterion_of(const scheme_options& chosen) {

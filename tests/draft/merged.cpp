@@ -197,7 +197,8 @@ BOOST_AUTO_TEST_CASE(a_scheduler_moves_by_the_chain_of_whichever_shows_one) {
     const testing::tree_mock small(testing::hashed_model(6, 2));
     const draft::draft_model model(small, draft::argmax{});
     const trie lookup(3, 4);
-    const policy::tree_ladder<> ladder(tree::bank{topology{-1}, topology{-1, -1, 0, 0, 1}}, {0.05});
+    const policy::tree_ladder<policy::tree_feature::path_value> ladder(
+        tree::bank{topology{-1}, topology{-1, -1, 0, 0, 1}}, {0.05});
     const ids prompt{2, 1, 4};
     const auto check = [&](const auto& drafter) {
         const auto scheme = speculate(drafter, target, ladder, accept::exact{});

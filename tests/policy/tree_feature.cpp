@@ -32,13 +32,15 @@ BOOST_AUTO_TEST_CASE(features_are_listed_in_their_order) {
 }
 
 /// Notes what it is shown when a round is over.
-struct noting : policy::tree_hysteresis<> {
+using by_product = policy::tree_hysteresis<policy::tree_feature::path_value>;
+
+struct noting : by_product {
     std::vector<double>* values;
     std::vector<std::size_t>* trees;
-    noting(policy::tree_hysteresis<> of, std::vector<double>* v, std::vector<std::size_t>* t)
-        : policy::tree_hysteresis<>(std::move(of)), values(v), trees(t) {}
+    noting(by_product of, std::vector<double>* v, std::vector<std::size_t>* t)
+        : by_product(std::move(of)), values(v), trees(t) {}
     void learn(const outcome& happened) {
-        policy::tree_hysteresis<>::learn(happened);
+        by_product::learn(happened);
         values->push_back(happened.decided_on.target_confidence * happened.decided_on.path_value);
         trees->push_back(tree());
     }
@@ -51,9 +53,8 @@ BOOST_AUTO_TEST_CASE(in_a_decoding_the_value_decides_on_the_rounds_tree) {
     std::vector<std::size_t> trees, drafted;
     const auto decode_at = [&](double threshold) {
         values.clear(), trees.clear(), drafted.clear();
-        const auto scheme =
-            speculate(draft::heads(heads, draft::argmax{}), target,
-                      noting(policy::tree_hysteresis<>(bank, {.on = threshold}), &values, &trees), accept::exact{});
+        const auto scheme = speculate(draft::heads(heads, draft::argmax{}), target,
+                                      noting(by_product(bank, {.on = threshold}), &values, &trees), accept::exact{});
         decode::session session(scheme, std::vector<token>{2, 1, 4}, {.temperature = {0}}, {.max_tokens = 60},
                                 random::philox_chooser(0));
         while (session.stops.budget(session.committed.generated().size(), session.committed.size()) > 4) {
@@ -82,7 +83,7 @@ BOOST_AUTO_TEST_CASE(in_a_decoding_the_value_decides_on_the_rounds_tree) {
 
 BOOST_AUTO_TEST_CASE(a_draft_without_rows_keeps_the_tree_that_it_starts_with) {
     const testing::full_mock target(testing::hashed_model(3, 1));
-    const policy::tree_hysteresis<> policy(bank, {.on = 0.1}, {.starts_aggressive = true});
+    const by_product policy(bank, {.on = 0.1}, {.starts_aggressive = true});
     const auto scheme = speculate(draft::prompt_lookup(), target, policy, accept::exact{});
     const auto decoded = decode::generate(scheme, std::vector<token>{2, 0, 1, 2, 0}, testing::up_to(30, 0));
     BOOST_TEST(decoded.policy.switches() == 0u);
@@ -91,8 +92,8 @@ BOOST_AUTO_TEST_CASE(a_draft_without_rows_keeps_the_tree_that_it_starts_with) {
 }
 
 BOOST_AUTO_TEST_CASE(switching_allocates_nothing) {
-    policy::tree_hysteresis<> policy(bank, {.on = 0.5});
-    policy::tree_ladder<> ladder(bank, {0.5});
+    by_product policy(bank, {.on = 0.5});
+    policy::tree_ladder<policy::tree_feature::path_value> ladder(bank, {0.5});
     const std::size_t before = allocations::made;
     std::size_t nodes = 0;
     for (int round = 0; round < 1000; ++round) {

@@ -15,7 +15,7 @@ using policy::tree_feature;
 
 BOOST_AUTO_TEST_SUITE(policy_tree_hysteresis)
 
-using by_path = policy::tree_hysteresis<>;
+using by_path = policy::tree_hysteresis<policy::tree_feature::path_value>;
 using by_sum = policy::tree_hysteresis<tree_feature::path_value_sum>;
 using by_target = policy::tree_hysteresis<tree_feature::target_confidence>;
 using by_entropy = policy::tree_hysteresis<tree_feature::entropy>;
@@ -208,6 +208,21 @@ BOOST_AUTO_TEST_CASE(prints_itself) {
     out << by_path(bank, {.on = 0.5, .off = 0.25});
     BOOST_TEST(out.str() ==
                "tree_hysteresis{.by=path_value, .on=0.5, .off=0.25, .conservative=2 nodes, .aggressive=6 nodes}");
+}
+
+/// Of two chains with confidences (.9, .1) and (.4, .4) the first is accepted longer, 0.99 tokens to 0.56, though the
+/// product of the second is greater: the default is the sum, which orders them right.
+BOOST_AUTO_TEST_CASE(by_default_the_longer_accepted_of_two_chains_has_the_larger_tree) {
+    policy::tree_hysteresis<> by_default(bank, {.on = 0.75});
+    by_path by_product(bank, {.on = 0.125});
+    const auto tree_after = [&](auto policy, double first, double second) {
+        return round_on(
+            policy, {.target_confidence = 1, .path_value = first * second, .path_value_sum = first + first * second});
+    };
+    BOOST_TEST(tree_after(by_default, 0.9, 0.1) == 6u);
+    BOOST_TEST(tree_after(by_default, 0.4, 0.4) == 2u);
+    BOOST_TEST(tree_after(by_product, 0.9, 0.1) == 2u);
+    BOOST_TEST(tree_after(by_product, 0.4, 0.4) == 6u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

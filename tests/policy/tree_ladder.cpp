@@ -12,7 +12,7 @@ using policy::tree_feature;
 
 BOOST_AUTO_TEST_SUITE(policy_tree_ladder)
 
-using by_path = policy::tree_ladder<>;
+using by_path = policy::tree_ladder<policy::tree_feature::path_value>;
 using by_entropy = policy::tree_ladder<tree_feature::entropy>;
 using by_accepted = policy::tree_ladder<tree_feature::accepted_length>;
 

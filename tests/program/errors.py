@@ -138,7 +138,7 @@ class Generate(ProgramTest):
         self.refused("no room", "--scheme", "lookup", "--tree", "auto", "--context", 1, prompt=("--prompt-ids", "1"))
 
     def test_names(self):
-        self.refused(["'fast'", "auto, plain, lookup, suffix, hybrid, merged, sd, eaad, eaad_as_published, hysteresis, medusa, hydra, entmtp, eagle, kangaroo, dvi, fsd, psd_a, psd_f, psd_f_as_published, ead"], "--scheme", "fast")
+        self.refused(["'fast'", "auto, plain, lookup, suffix, hybrid, merged, sd, eaad, eaad_as_published, hysteresis, medusa, hydra, entmtp, eagle, kangaroo, dvi, fsd, fsd_as_published, psd_a, psd_a_as_published, psd_f, psd_f_as_published, cascade, ead"], "--scheme", "fast")
         self.refused(["'lenient'", "exact, rejection_sampling, block, coupled"], "--accept", "lenient")
         self.refused(["'q3'", "keep, f32, f16, bf16, q8_0, q4_0, q4_1"], "--weights", "q3")
         self.refused(["'f8'", "f32, q8_0"], "--cache", "f8")

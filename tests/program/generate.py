@@ -552,20 +552,20 @@ class Fuzzy(ProgramTest):
     QUALIFIER = tiny_model.write(FOLDER / "qualifier.gguf", seed=3, layers=1)
 
     def decoded(self, scheme, *more, drafts=(DRAFT, QUALIFIER)):
-        models = [part for path in drafts[: 1 if scheme == "fsd" else 2] for part in ("--draft", path)]
+        models = [part for path in drafts[: 1 if scheme.startswith("fsd") else 2] for part in ("--draft", path)]
         exact = "--temperature" not in more and "fuzzy_greedy" not in more
         note = {"noting": "temperature 0"} if exact else {}
         return self.generated("--prompt", PROMPTS[1], "--max-tokens", 40, "--ignore-eos", "--scheme", scheme, *models, *more, **note)
 
     def test_greedy_text_is_the_models(self):
         plain = self.generated("--prompt", PROMPTS[1], "--max-tokens", 40, "--ignore-eos", "--scheme", "plain")["ids"]
-        for scheme in ("fsd", "psd_a", "psd_f", "psd_f_as_published"):
+        for scheme in ("fsd", "psd_a", "psd_f", "fsd_as_published", "psd_a_as_published", "psd_f_as_published"):
             result = self.decoded(scheme)
             self.assertEqual(plain, result["ids"], scheme)
             bound = "bounded divergence per token: total_variation of at most 0.5"
-            self.assertEqual("none" if scheme.endswith("published") else bound, result["guarantee"])
+            self.assertEqual("none" if scheme.startswith("psd") and scheme.endswith("published") else bound, result["guarantee"])
             self.assertTrue(all(stage["drafted"] > 0 for stage in result["stages"]), result["stages"])
-            self.assertEqual(["target"] if scheme == "fsd" else ["qualifier", "target"], [stage["name"] for stage in result["stages"]])
+            self.assertEqual(["target"] if scheme.startswith("fsd") else ["qualifier", "target"], [stage["name"] for stage in result["stages"]])
 
     def test_with_every_divergence_allowed_all_that_is_drafted_stands(self):
         drawn = ("--temperature", 0.8)
@@ -581,7 +581,7 @@ class Fuzzy(ProgramTest):
             self.assertEqual(b"", self.works(*prompt, "--json", *quiet).stderr)
         plain = self.generated("--prompt", PROMPTS[1], "--max-tokens", 40, "--ignore-eos", "--scheme", "plain")["ids"]
         rule = ("--accept", "fuzzy_greedy", "--thresholds")
-        for scheme in ("fsd", "psd_a", "psd_f", "psd_f_as_published"):
+        for scheme in ("fsd", "psd_a", "psd_f", "psd_a_as_published", "psd_f_as_published"):
             both = scheme.startswith("psd_f")
             self.assertEqual(plain, self.decoded(scheme, *rule, "0,0" if both else "0")["ids"], scheme)
             result = self.decoded(scheme, *rule, "inf,inf" if both else "inf", "--divergence-temperature", 2)
@@ -598,10 +598,134 @@ class Fuzzy(ProgramTest):
         self.assertEqual(1.0, result["stages"][0]["acceptance"])
         self.assertNotEqual(result["ids"], self.decoded("psd_f", *drawn)["ids"])
 
+    def test_any_divergence_judges_by_its_name_and_within_its_range(self):
+        drawn, lengths = ("--temperature", 0.8), ("--lengths", "2,4")
+        divergences = ("total_variation", "kl", "reverse_kl", "jensen_shannon", "hellinger")
+        for scheme, more in (("fsd", ("--thresholds", 0.4)), ("fsd_as_published", ("--thresholds", 0.4, "--length", 4)),
+                             ("psd_a_as_published", (*lengths, "--thresholds", 0.4)), ("psd_f", (*lengths, "--thresholds", "0.4,0.4"))):
+            shares = {}
+            for divergence in divergences:
+                result = self.decoded(scheme, *more, *drawn, "--divergence", divergence)
+                shares[divergence] = result["acceptance"]
+                said = "none" if scheme.startswith("psd_a") else f"bounded divergence per token: {divergence} of at most 0.4"
+                self.assertEqual((said, divergence), (result["guarantee"], result["settings"]["divergence"]))
+            # jensen_shannon <= total_variation, so that at one threshold it accepts no less often; of FSD alone, whose texts hardly differ.
+            if scheme == "fsd_as_published":
+                self.assertGreaterEqual(shares["jensen_shannon"], shares["total_variation"])
+            self.assertGreater(len(set(shares.values())), 1, shares)
+        self.assertEqual(self.decoded("fsd", *drawn)["ids"], self.decoded("fsd", *drawn, "--divergence", "total_variation")["ids"])
+        self.refuses(["'euclid'", ", ".join(divergences)], "generate", "--model", TARGET, "--prompt", "a", "--scheme", "fsd", "--draft", DRAFT, "--divergence", "euclid")
+
+    def test_as_published_lengths_and_thresholds_are_the_papers(self):
+        settings = self.decoded("psd_f_as_published")["settings"]
+        self.assertEqual(([15, 25], [0.4, 0.5], "fuzzy"), (settings["lengths"], settings["thresholds"], settings["accept"]))
+        self.assertEqual((15, [0.5]), tuple(self.decoded("fsd_as_published")["settings"][key] for key in ("length", "thresholds")))
+        self.assertEqual([0.5, 0.2], self.decoded("psd_f_as_published", "--thresholds", "0.5,0.2")["settings"]["thresholds"])
+
+    def test_a_cascade_has_any_number_of_models_and_a_rule_for_each_link(self):
+        more = [tiny_model.write(FOLDER / f"cascade{seed}.gguf", seed=seed, layers=1) for seed in (4, 5)]
+        files = [DRAFT, self.QUALIFIER, *more]
+        using = ("--prompt", PROMPTS[1], "--max-tokens", 40, "--ignore-eos")
+        plain = self.generated(*using, "--scheme", "plain")["ids"]
+        for count in (1, 2, 3, 4):
+            models = [part for path in files[:count] for part in ("--draft", path)]
+            result = self.generated(*using, "--scheme", "cascade", *models)
+            self.assertEqual((plain, count), (result["ids"], len(result["stages"])))
+            self.assertIn("same distribution as plain sampling", result["guarantee"])
+            self.assertEqual(([4] * count, "rejection_sampling"), (result["settings"]["lengths"], result["settings"]["accept"]))
+            self.assertTrue(all(stage["drafted"] > 0 for stage in result["stages"]), result["stages"])
+        three = [part for path in files[:2] for part in ("--draft", path)]
+        drawn = (*using, "--temperature", 0.8, *three)
+        # One rule for each link: fuzzy inside and lossless last is lossless; the paper's names are cascades, too.
+        mixed = self.generated(*drawn, "--scheme", "cascade", "--accept", "fuzzy,rejection_sampling", "--thresholds", "inf", "--lengths", "2,6")
+        self.assertEqual(("same distribution as plain sampling, within numerics", 1.0), (mixed["guarantee"], mixed["stages"][0]["acceptance"]))
+        named = self.generated(*drawn, "--scheme", "psd_f", "--thresholds", "0.2,0.1", "--lengths", "2,4")
+        spelt = self.generated(*drawn, "--scheme", "cascade", "--accept", "rejection_then_fuzzy", "--thresholds", "0.2,0.1", "--lengths", "2,4")
+        self.assertEqual(named["ids"], spelt["ids"])
+        asked = ("generate", "--model", TARGET, "--prompt", "a", "--scheme", "cascade", *three)
+        self.refuses(["3 rules", "2 links"], *asked, "--accept", "fuzzy,fuzzy,fuzzy")
+        self.refuses(["'coupled'", "rejection_sampling, fuzzy, rejection_then_fuzzy"], *asked, "--accept", "coupled")
+        self.refuses(["--thresholds holds 0", "takes 1"], *asked, "--accept", "fuzzy,rejection_sampling")
+        self.refuses(["--lengths holds 3", "takes 2"], *asked, "--lengths", "1,2,3")
+        self.refuses(["at most 5", "6 times"], "generate", "--model", TARGET, "--prompt", "a", "--scheme", "cascade", *(["--draft", DRAFT] + [part for i in range(5) for part in ("--draft", f"{i}.gguf")]))
+
+    def test_models_take_turns_in_any_number(self):
+        files = [DRAFT, self.QUALIFIER]
+        models = [part for path in files for part in ("--draft", path)]
+        using = ("--prompt", PROMPTS[1], "--max-tokens", 60, "--ignore-eos", "--scheme", "ead", *models, "--window", 2, "--dwell", 3)
+        result = self.generated(*using, "--thresholds", "5,6")
+        self.assertEqual(3, len(result["models"]))
+        self.assertEqual(60, sum(each["written"] for each in result["models"]))
+        small = self.generated(*using, "--thresholds", "98,99")
+        self.assertEqual([60, 0, 0], [each["written"] for each in small["models"]])
+        self.assertEqual(small["ids"], self.generated("--prompt", PROMPTS[1], "--max-tokens", 60, "--ignore-eos", "--scheme", "plain", model=DRAFT)["ids"])
+        self.refuses(["--thresholds holds 0", "takes 2 with 2 draft models"], "generate", "--model", TARGET, "--prompt", "a", "--scheme", "ead", *models)
+
     def test_a_family_has_both(self):
         found = family("pyramid", ["draft", "qualifier"])
         result = self.generated("--prompt", "a b", "--scheme", "psd_a", family=found, noting="fuzzy_greedy")
         self.assertEqual([str(found / "tiny" / f"{name}.gguf") for name in ("draft", "qualifier")], result["settings"]["drafters"])
+
+
+TREE = FOLDER / "generate_tree.json"
+TREE.write_text("[[0], [1], [0, 0]]")
+
+
+class Repeated(ProgramTest):
+    """Each scheme again, from the settings of its own JSON."""
+
+    NOT_FLAGS = {"model", "requested_scheme", "shape", "threads", "drafters", "policy", "trees", "verify_seconds"}
+    # Of schemes that need more than a draft: what, and settings that are none of its defaults.
+    SCHEMES = {
+        "plain": ("--accept", "coupled"),
+        "lookup": ("--lookup-min", 2, "--lookup-max", 4, "--length", 3),
+        "sd": ("--draft", DRAFT, "--length", 3, "--accept", "rejection_sampling"),
+        "eaad": ("--draft", DRAFT, "--bins", "4,5", "--bin-lengths", "5,3,1", "--max-k", 4, "--signal", "target_entropy", "--accept", "block"),
+        "hysteresis": ("--draft", DRAFT, "--thresholds", "0.2,0.01", "--length", 5, "--signal", "acceptance", "--accept", "rejection_sampling"),
+        "kangaroo": ("--untrained", "--exit-layer", 1, "--thresholds", 0.01, "--length", 3, "--accept", "rejection_sampling"),
+        "fsd": ("--draft", DRAFT, "--thresholds", 0.3, "--divergence", "hellinger", "--length", 3),
+        "psd_a": ("--draft", DRAFT, "--draft", Fuzzy.QUALIFIER, "--thresholds", 0.2, "--lengths", "2,3"),
+        "psd_f": ("--draft", DRAFT, "--draft", Fuzzy.QUALIFIER, "--thresholds", "inf,0.1", "--lengths", "2,3", "--divergence", "kl"),
+        "fsd_as_published": ("--draft", DRAFT, "--thresholds", 0.3),
+        "psd_a_as_published": ("--draft", DRAFT, "--draft", Fuzzy.QUALIFIER),
+        "psd_f_as_published": ("--draft", DRAFT, "--draft", Fuzzy.QUALIFIER, "--thresholds", "0.5,0.2"),
+        "cascade": ("--draft", DRAFT, "--draft", Fuzzy.QUALIFIER, "--accept", "fuzzy,rejection_sampling", "--thresholds", 0.3, "--lengths", "3,5"),
+        "ead": ("--draft", DRAFT, "--thresholds", 6.5, "--window", 2, "--dwell", 3, "--length", 2),
+    }
+
+    def flags_of(self, result):
+        flags = ["--prompt-ids", ",".join(map(str, result["prompt_ids"])), "--scheme", result["scheme"], "--seed", result["seed"]]
+        for key, value in result["settings"].items():
+            flag = "--" + key.replace("_", "-")
+            if key in self.NOT_FLAGS or value is False or value == []:
+                continue
+            if value is True:
+                flags.append(flag)
+            elif key in ("draft", "heads", "stop", "logit_bias"):
+                flags += [part for each in value for part in (flag, each)]
+            elif key == "tree" and isinstance(value, list):
+                (FOLDER / "repeated_tree.json").write_text(json.dumps(value))
+                flags += [flag, FOLDER / "repeated_tree.json"]
+            else:
+                flags += [flag, ",".join(map(str, value)) if isinstance(value, list) else value]
+        return [each for i, each in enumerate(flags) if (each, flags[i - 1 : i]) != ("none", ["--accept"]) and (each, flags[i + 1 : i + 2]) != ("--accept", ["none"])]
+
+    def test_every_setting_is_in_the_json(self):
+        using = ("--prompt", PROMPTS[1], "--max-tokens", 40, "--ignore-eos", "--temperature", 0.8, "--top-k", 50, "--seed", 7, "--logit-bias", "5=1.5", "--context", 200)
+        for scheme, needs in self.SCHEMES.items():
+            with self.subTest(scheme):
+                first = self.generated(*using, "--scheme", scheme, *needs)
+                again = self.generated(*self.flags_of(first))
+                self.assertEqual(first["ids"], again["ids"])
+                same = [{k: v for k, v in each["settings"].items() if k not in ("requested_scheme", "verify_seconds")} for each in (first, again)]
+                self.assertEqual(*same)
+                missing = {each[2:].replace("-", "_") for each in needs if isinstance(each, str) and each.startswith("--")} - set(first["settings"])
+                self.assertEqual(set(), missing)
+        greedy = (*using[:5], "--scheme")
+        for scheme, needs in {"eaad_as_published": ("--draft", DRAFT, "--bins", "4,5", "--bin-lengths", "5,3,1"), "psd_f": (*self.SCHEMES["psd_f"], "--accept", "fuzzy_greedy", "--divergence-temperature", 2), "sd": ("--draft", DRAFT, "--tree", TREE, "--accept", "typical", "--epsilon", 0.01)}.items():
+            with self.subTest(scheme, greedy=True):
+                first = self.generated(*greedy, scheme, *needs)
+                self.assertEqual(first["ids"], self.generated(*self.flags_of(first))["ids"])
 
 
 class Choices(ProgramTest):

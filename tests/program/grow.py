@@ -14,6 +14,7 @@ from calibration_text import compact, fnv, parsed  # noqa: E402
 from program import DRAFT, FINGERPRINT, FOLDER, PROGRAM, PROMPTS, TARGET, ProgramTest, environment, family, run  # noqa: E402
 
 MEMBERS = family("grown", ["hydra", "medusa", "eagle", "draft"])
+SUM = 0.004  # a sum of path values that the tiny heads are above and below
 HEADS = MEMBERS / "tiny" / "hydra.gguf"
 TEXTS = FOLDER / "texts.jsonl"
 TEXTS.write_text("".join(json.dumps({"prompt": prompt, "task": "a" if i % 2 else "b"}) + "\n" for i, prompt in enumerate(PROMPTS)))
@@ -236,7 +237,7 @@ class Grow(ProgramTest):
         del content["checksum"]
         figures = {"accepted_length": 1.0, "scored_length": 1.0, "tokens_per_second": 1.0}
         content["trees"] = [{"paths": each, **figures} for each in paths]
-        content.update({"depth": 2, "threshold": 1e-4, "conservative": 0, "aggressive": 1, **changes})
+        content.update({"depth": 2, "threshold": 1e-4, "feature": "path_value_sum", "conservative": 0, "aggressive": 1, **changes})
         content["checksum"] = fnv(compact(content).encode())
         (FOLDER / name).write_text(compact(content))
         return FOLDER / name
@@ -254,14 +255,53 @@ class Grow(ProgramTest):
         return result["settings"]["policy"], [each["tree"] for each in rounds]
 
     def test_it_switches_between_two_trees_by_the_path_value(self):
-        policy, trees = self.switches(self.two_trees("two.json"))
+        by_product = self.two_trees("product.json", feature="path_value")  # as its bank says
+        policy, trees = self.switches(by_product)
         self.assertIn("tree_hysteresis{.by=path_value, .on=0.0001, .off=0.0001", policy)
         self.assertEqual({0, 1}, set(trees))
+        policy, trees = self.switches(self.two_trees("two.json", threshold=SUM))
+        self.assertIn(f"tree_hysteresis{{.by=path_value_sum, .on={SUM}", policy)
+        self.assertEqual({0, 1}, set(trees))
+        using = ("generate", "--model", TARGET, "--prompt", "a", "--heads", HEADS, "--scheme", "entmtp", "--bank")
+        self.refuses(["path_value_sum", "product.json", "is of path_value", "--thresholds"], *using, by_product, "--tree-feature", "path_value_sum")
+        self.refuses(["path_value", "two.json", "is of path_value_sum"], *using, FOLDER / "two.json", "--tree-feature", "path_value")
+
+    def test_the_trees_of_a_bank_are_in_the_json(self):
+        using = ("--prompt", PROMPTS[1], "--max-tokens", 80, "--ignore-eos", "--heads", HEADS, "--scheme", "entmtp", "--bank")
+        two = self.two_trees("two.json", threshold=SUM)
+        result = self.generated(*using, two)
+        self.assertEqual([(1, 1), (3, 2)], [(each["nodes"], each["depth"]) for each in result["trees"]])
+        self.assertEqual(result["rounds"], sum(each["rounds"] for each in result["trees"]))
+        self.assertTrue(all(each["rounds"] > 0 for each in result["trees"]), result["trees"])
+        self.assertGreater(result["tree_switches"], 0)
+        wanted = {"trees": "1 or 3 nodes", "bank": str(two), "tree_policy": "hysteresis", "tree_feature": "path_value_sum", "thresholds": [SUM]}
+        self.assertEqual(wanted, {key: result["settings"][key] for key in wanted})
+        never = self.two_trees("never.json", threshold=0.0)
+        result = self.generated(*using, never, noting="one tree is best for this task and machine")
+        self.assertEqual([0, result["rounds"]], [each["rounds"] for each in result["trees"]])
+        self.assertEqual((0, "3 nodes, always"), (result["tree_switches"], result["settings"]["trees"]))
+        self.assertGreater(self.generated(*using, never, "--thresholds", SUM)["tree_switches"], 0)
+        alone = self.two_trees("alone.json", conservative=1)
+        self.refuses(["--thresholds", "alone.json", "one tree"], "generate", "--model", TARGET, *using, alone, "--thresholds", SUM)
+
+    def test_trees_grow_by_typical_acceptance(self):
+        typical = ("--accept", "typical", "--temperature", 0.8, "--epsilon", 0.001, "--delta", 0.001)
+        done = self.works(*command(FOLDER / "typical.json", *typical))
+        state = self.state(FOLDER / "typical.json")
+        self.assertEqual("typical, epsilon 0.001, delta 0.001", state["about"]["accept"])
+        # Nearly every token is likely enough for thresholds so low: of each pass more is accepted than by exact match.
+        self.assertGreater(state["growths"][0]["lengths"][-1], self.state(self.bank)["growths"][0]["lengths"][-1])
+        for each in state["measured"]:
+            self.assertAlmostEqual(each["scored_length"], each["accepted_length"], delta=0.5)
+        best = b"one tree is best" in done.stderr
+        self.assertEqual(best, json.loads((FOLDER / "typical.json").read_text())["threshold"] == 0)
+        self.refuses(["--epsilon is 0.5", "typical"], *command(FOLDER / "no.json", "--epsilon", 0.5))
+        self.refuses(["--accept is 'block'", "typical"], *command(FOLDER / "no.json", "--accept", "block"))
 
     def test_the_policy_and_its_feature_are_flags(self):
         two = self.two_trees("two.json")
         three = self.two_trees("three.json", ([[0]], [[0], [1]], [[0], [1], [0, 0]]))
-        policy, trees = self.switches(three, "--tree-policy", "ladder", "--thresholds", "0.00005,0.0002")
+        policy, trees = self.switches(three, "--tree-policy", "ladder", "--thresholds", "0.00005,0.0002", "--tree-feature", "path_value")
         self.assertIn("tree_ladder{.by=path_value, .thresholds={5e-05, 0.0002}, 3 trees}", policy)
         self.assertEqual({0, 1, 2}, set(trees))
         self.assertEqual(self.switches(two), self.switches(two, "--tree-policy", "hysteresis", "--thresholds", "0.0001"))
@@ -290,7 +330,7 @@ class Grow(ProgramTest):
             (["path_value", "0.2", "0.4"], *entmtp, "--thresholds", "0.2,0.4"),
             (["2 thresholds", "3 bins", "2 trees"], *entmtp, "--tree-policy", "ladder", "--thresholds", "0.1,0.2"),
             (["0.5", "follows 0.5"], *using, "entmtp", "--bank", self.two_trees("three.json", ([[0]], [[0], [1]], [[0], [1], [2]])), "--tree-policy", "ladder", "--thresholds", "0.5,0.5"),
-            (["1.5", "[0, 1]"], *entmtp, "--thresholds", "1.5"),
+            (["1.5", "[0, 1]"], *entmtp, "--thresholds", "1.5", "--tree-feature", "path_value"),
             (["accepted_length", "0.5", "[1, 1024]"], *entmtp, "--tree-feature", "accepted_length", "--thresholds", "0.5"),
             (["--tree-policy ladder is for entmtp", "'hydra'"], *using, "hydra", "--tree-policy", "ladder"),
             (["--tree-feature entropy is for entmtp", "'hydra'"], *using, "hydra", "--tree-feature", "entropy"),
@@ -303,7 +343,7 @@ class Grow(ProgramTest):
         asked = [heads if each == HEADS else each for each in command(bank)]
         self.works(*asked)
         self.assertNotEqual(json.loads(self.bank.read_text())["heads"], json.loads(bank.read_text())["heads"])
-        policy, trees = self.switches(self.two_trees("medusa_two.json", bank=bank), heads=heads)
+        policy, trees = self.switches(self.two_trees("medusa_two.json", bank=bank, feature="path_value"), heads=heads)
         self.assertIn("path_value", policy)
         self.assertEqual({0, 1}, set(trees))
         using = ("--prompt", "a", "--max-tokens", 30, "--ignore-eos", "--heads", heads)

@@ -8,10 +8,12 @@ import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
+import tiny_model  # noqa: E402
 from program import DRAFT, FINGERPRINT, FOLDER, TARGET, ProgramTest, family, run  # noqa: E402
 
 TREE = FOLDER / "options_tree.json"
 TREE.write_text("[[0], [1], [0, 0]]")
+OTHER = tiny_model.write(FOLDER / "options_other.gguf", seed=3, layers=1)
 HEADS = family("options", ("medusa", "hydra", "eagle"), FINGERPRINT)
 
 # What each scheme needs to decode here; the others are tried by what they refuse.
@@ -33,10 +35,14 @@ SCHEMES = {
     "psd_a": ("--draft", DRAFT, "--draft", TARGET),
     "psd_f": ("--draft", DRAFT, "--draft", TARGET),
     "psd_f_as_published": ("--draft", DRAFT, "--draft", TARGET),
+    "fsd_as_published": ("--draft", DRAFT),
+    "psd_a_as_published": ("--draft", DRAFT, "--draft", TARGET),
+    "cascade": ("--draft", DRAFT, "--draft", OTHER),
     "ead": ("--draft", DRAFT),
 }
 ALL = set(SCHEMES)
-LOSSY = {"fsd", "psd_a", "psd_f", "psd_f_as_published"}
+OF_THREE = {"psd_a", "psd_a_as_published", "psd_f", "psd_f_as_published"}
+LOSSY = OF_THREE | {"fsd", "fsd_as_published", "cascade"}
 
 # Of options for some schemes: a value, and the schemes that decode with it.
 OF_SCHEMES = {
@@ -44,7 +50,9 @@ OF_SCHEMES = {
     "--divergence-temperature": (2, set()),  # with --accept fuzzy_greedy alone
     "--epsilon": (0.1, set()),  # with --accept typical alone
     "--delta": (0.1, set()),
-    "--length": (3, ALL - {"plain", "merged", "psd_a", "psd_f", "psd_f_as_published"}),
+    "--length": (3, ALL - OF_THREE - {"plain", "merged", "cascade"}),
+    "--divergence": ("hellinger", LOSSY),
+    "--signal": ("target_entropy", {"eaad", "hysteresis"}),
     "--tree": (TREE, {"lookup", "suffix", "sd", "medusa", "hydra", "eagle", "merged"}),
     "--bank": (FOLDER / "no_bank.json", set()),
     "--tree-policy": ("ladder", set()),  # with a bank
@@ -55,14 +63,14 @@ OF_SCHEMES = {
     "--learn-bins": (None, {"eaad"}),
     "--lookup-min": (2, {"lookup", "merged"}),
     "--lookup-max": (6, {"lookup", "merged"}),
-    "--thresholds": ("0.5", {"hysteresis", "kangaroo", "dvi", "fsd", "psd_a", "ead"}),
+    "--thresholds": ("0.5", {"hysteresis", "kangaroo", "dvi", "fsd", "fsd_as_published", "psd_a", "psd_a_as_published", "ead"}),
     "--exit-layer": (1, {"kangaroo", "dvi"}),
     "--adapter": (FOLDER / "no_adapter", set()),
     "--untrained": (None, {"kangaroo"}),
-    "--lengths": ("1,3", {"psd_a", "psd_f", "psd_f_as_published"}),
+    "--lengths": ("1,3", OF_THREE | {"cascade"}),
     "--window": (3, {"ead"}),
     "--dwell": (4, {"ead"}),
-    "--draft": (DRAFT, {"merged", "sd", "eaad", "eaad_as_published", "hysteresis", "fsd", "ead"}),
+    "--draft": (DRAFT, {"merged", "sd", "eaad", "eaad_as_published", "hysteresis", "fsd", "fsd_as_published", "ead"}),
     "--heads": (HEADS / "tiny/eagle.gguf", {"eagle", "merged"}),  # the latter with --heads or --draft
 }
 # What says something whatever the scheme is (sampling at temperature 0 is harmless), or needs another option (errors.py).

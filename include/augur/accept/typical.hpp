@@ -116,12 +116,16 @@ class typical {
 
     using storage_type = typical_paths;
     using path_type = typical_path;
+    struct any_node {
+        AUGUR_HOST_DEVICE constexpr bool operator()(std::size_t) const { return true; }
+    };
 
-    template <ChainProposal Proposal>
+    /// The path ends at a node for which `may_end(node)` holds: any, if that is not given.
+    template <ChainProposal Proposal, class MayEnd = any_node>
     token judge_tree(const auto& targets, const Proposal& proposed, const auto& draws, std::vector<std::size_t>& path,
-                     storage_type& storage) const {
+                     storage_type& storage, const MayEnd& may_end = {}) const {
         const auto above = [&](std::size_t row) { return threshold(targets[row]); };
-        const std::int32_t last = end_of_path(targets, above, proposed, storage);
+        const std::int32_t last = end_of_path(targets, above, proposed, storage, may_end);
         for (std::int32_t node = last; node != after_prefix;
              node = parents::of(parents_of(proposed), static_cast<std::size_t>(node))) {
             path.push_back(static_cast<std::size_t>(node));
@@ -143,9 +147,9 @@ class typical {
     /// The last node of the accepted path. `above(row)` is the threshold of a row that can be drawn from; `paths` is
     /// storage (typical_paths). On the host and in kernels.
     AUGUR_WHERE_ARGUMENTS_CAN
-    template <ChainProposal Proposal>
+    template <ChainProposal Proposal, class MayEnd = any_node>
     AUGUR_HOST_DEVICE std::int32_t end_of_path(const auto& targets, const auto& above, const Proposal& proposed,
-                                               auto& paths) const {
+                                               auto& paths, const MayEnd& may_end = {}) const {
         const auto parents = parents_of(proposed);
         const std::size_t nodes = proposed.size();
         paths.reset(nodes + 1);
@@ -165,6 +169,7 @@ class typical {
                 if (target.is_point() ? drafted != target.mode() : !(p > least)) continue;
                 const typical_path longer{here.log_probability + std::log(p), here.length + 1};
                 paths.put(child + 1, longer);
+                if (!may_end(child)) continue;
                 const auto node = static_cast<std::int32_t>(child);
                 const typical_path so_far = paths[static_cast<std::size_t>(best + 1)];
                 if (longer.better_than(so_far) || (!so_far.better_than(longer) && comes_first(parents, node, best))) {

@@ -20,7 +20,7 @@ namespace augur::policy {
 /// Of an entropy less means "a larger tree", of the others more.
 enum class tree_feature {
     path_value,      ///< the target's top-1 times the top-1 of each head on the greedy chain, as many as `depth` says
-    path_value_sum,  ///< the sum of such products over the depths 1, 2, ..., depth
+    path_value_sum,  ///< the sum of such products over the depths 1, 2, ..., depth: the greedy chain's expected length
     target_confidence,  ///< the target's top-1, in the row that the last committed token came from
     entropy,            ///< nats of that row, smoothed over the rounds
     accepted_length,    ///< tokens committed in a round, averaged over the rounds

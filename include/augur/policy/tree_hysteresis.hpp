@@ -26,7 +26,7 @@ struct tree_hysteresis_options {
 /// one; of an entropy at `on` and below it, and above `off`. So a feature that moves inside the band never switches.
 /// Where it is not known nothing switches. No effect on the distribution, no randomness; beside the feature a few
 /// operations a round. Switching moves a pointer. Source: EntMTP, section 4.
-template <tree_feature By = tree_feature::path_value>
+template <tree_feature By = tree_feature::path_value_sum>
 class tree_hysteresis : public tree_place<By> {
     using base = tree_place<By>;
     using base::traits;

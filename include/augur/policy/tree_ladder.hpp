@@ -22,7 +22,7 @@ struct tree_ladder_options {
 /// N thresholds make N + 1 bins, each with its tree of the bank, the smallest first: EntMTP-TL. At a threshold the tree
 /// is the larger. No effect on the distribution, no randomness; beside the feature a comparison for each threshold.
 /// Switching moves a pointer.
-template <tree_feature By = tree_feature::path_value>
+template <tree_feature By = tree_feature::path_value_sum>
 class tree_ladder : public tree_place<By> {
     using base = tree_place<By>;
     using base::traits;

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "augur/accept/typical.hpp"
 #include "augur/decode/generate.hpp"
 #include "augur/policy/tree_static.hpp"
 #include "augur/scheme/speculator.hpp"
@@ -72,6 +73,60 @@ class joint_probe {
     record* of_;
 };
 
+/// The same of typical acceptance, of which every path is judged by itself: the tree's own is the longest of its nodes
+/// alone, and an augmentation gains where it is accepted and lies deeper than that.
+class typical_probe {
+ public:
+    using guarantee = accept::typical::guarantee;
+    using storage_type = accept::typical::storage_type;
+    static constexpr bool certain = true;
+
+    /// As that of joint_probe.
+    struct record {
+        const tree::augmentations* trees;
+        tree::tally counted{};
+
+        void begin() {}
+    };
+
+    typical_probe(const accept::typical& inner, record& of) : inner_(inner), of_(&of) {}
+
+    template <ChainProposal Proposal>
+    token judge_tree(const auto& targets, const Proposal& proposed, const auto& draws, std::vector<std::size_t>& path,
+                     storage_type& storage) const {
+        const auto& place = of_->trees->place;
+        const auto is_own = [&](std::size_t node) { return place.at(node) == tree::augmentations::none; };
+        const token next = inner_.judge_tree(targets, proposed, draws, path, storage, is_own);
+        for (std::size_t node = 0; node < proposed.size(); ++node) {
+            const accept::typical_path& to = storage[node + 1];
+            if (!is_own(node) && to.accepted() && to.length > path.size()) ++of_->counted.gained[place[node]];
+        }
+        return next;
+    }
+    template <ChainProposal Proposal>
+    token judge_tree(const auto& targets, const Proposal& proposed, const auto& draws,
+                     std::vector<std::size_t>& path) const {
+        storage_type storage;
+        return judge_tree(targets, proposed, draws, path, storage);
+    }
+    token draw(const auto& target, auto& draws) const { return inner_.draw(target, draws); }
+
+    void check(const transform::settings& chosen) const { accept::check(inner_, chosen); }
+
+ private:
+    accept::typical inner_;
+    record* of_;
+};
+
+template <class Criterion>
+struct probe_of {
+    using type = joint_probe<Criterion>;
+};
+template <>
+struct probe_of<accept::typical> {
+    using type = typical_probe;
+};
+
 /// Whether the next round has room for all of a tree.
 bool has_budget(const auto& session, std::size_t depth) {
     return session.finished == finish_reason::running &&
@@ -81,12 +136,12 @@ bool has_budget(const auto& session, std::size_t depth) {
 /// One joint rollout over the prompts: rounds of `trees.joint` that advance with the tree as it is. Rounds without room
 /// for all of it, and those in which not all of it was drafted, are not counted. Deterministic. Any drafter whose nodes
 /// are the same in every tree: heads, layers and models that pick by rank, or by the noise of the position under
-/// `coupled`.
+/// `coupled`. Criteria: those, and `typical`.
 template <class Drafter, class Target, class Criterion>
 tree::tally joint_rollout(const Drafter& drafter, const Target& target, const Criterion& criterion,
                           const tree::augmentations& trees, std::span<const std::vector<token>> prompts,
                           const decode::options& chosen) {
-    using probe = joint_probe<Criterion>;
+    using probe = typename probe_of<Criterion>::type;
     typename probe::record record{&trees};
     record.counted.gained.assign(trees.added.size(), 0);
     tree::tally before;

@@ -70,14 +70,25 @@ BOOST_AUTO_TEST_CASE(what_is_no_bank_is_refused_with_its_values) {
                "b.json: a bank of 0 trees; it needs 1 to 256");
     BOOST_TEST(refusal(with("head_count", 1)) == "b.json, tree 1: it is 2 deep, but there are 1 heads");
     BOOST_TEST(refusal(with("aggressive", 2)).find("b.json: aggressive must be a whole number within 0..1") == 0);
-    BOOST_TEST(refusal(with("threshold", 1.5)).find("b.json: threshold must be a number within 0..1") == 0);
-    BOOST_TEST(refusal(with("feature", "luck")).find("b.json: feature ") == 0);
+    BOOST_TEST(refusal(with("threshold", 2.5)).find("b.json: threshold must be a number within 0..2") == 0);
+    BOOST_TEST(refusal(with("threshold", 1.5)) == "");  // a sum over two depths
+    BOOST_TEST(refusal(with("feature", "luck")) ==
+               "b.json: feature 'luck' is unknown; path_value_sum and path_value are known");
     BOOST_TEST(refusal(with("depth", 4)) != "");
     BOOST_TEST(refusal(with("depth", 0)).find("b.json: depth must be a whole number within 1..3") == 0);
     BOOST_TEST(refusal(with("depth", 3)) == "");
     BOOST_TEST(refusal(with("head_count", 2)) == "");  // as deep as there are heads
     BOOST_TEST(refusal(with("trees", 3)) != "");
     BOOST_TEST(refusal("[]") != "");
+}
+
+BOOST_AUTO_TEST_CASE(a_bank_of_the_product_stays_one) {
+    BOOST_TEST(io::parse_bank(some_bank().text(), "b.json").feature == "path_value_sum");
+    BOOST_TEST(io::parse_bank(with("feature", "path_value"), "b.json").feature == "path_value");
+    io::bank_file product = some_bank();
+    product.feature = "path_value";
+    product.threshold = 1.5;
+    BOOST_TEST(refusal(product.text()).find("b.json: threshold must be a number within 0..1") == 0);
 }
 
 BOOST_AUTO_TEST_CASE(a_bank_of_others_is_refused_with_both_values) {

@@ -32,8 +32,9 @@ struct bank_file {
     tree::bank trees;
     std::size_t conservative = 0;  ///< places in the bank; the same as aggressive: nothing to switch between
     std::size_t aggressive = 0;
-    double threshold = 0;   ///< of the path value
-    std::size_t depth = 1;  ///< heads in the path value
+    double threshold = 0;                    ///< of the feature; 0 never switches: one tree is the best
+    std::size_t depth = 1;                   ///< heads on the greedy chain
+    std::string feature = "path_value_sum";  ///< what the threshold is of: this, or the product, path_value
 
     friend bool operator==(const bank_file& a, const bank_file& b) { return a.text() == b.text(); }
 
@@ -58,7 +59,7 @@ struct bank_file {
                                       {"vocabulary_size", identity.vocabulary_size},
                                       {"head_count", identity.head_count},
                                       {"task", task},
-                                      {"feature", "path_value"},
+                                      {"feature", feature},
                                       {"depth", depth},
                                       {"threshold", threshold},
                                       {"conservative", conservative},
@@ -123,14 +124,18 @@ inline bank_file parse_bank(std::string_view text, const std::string& origin, co
                         from.required<std::size_t>("vocabulary_size", any), heads},
                        from.required<std::string>("task"),
                        detail::trees_of(from, heads)};
-        if (const auto feature = from.required<std::string>("feature"); feature != "path_value") {
-            augur::detail::fail("feature ", quote(feature), " is unknown; path_value is known");
+        read.feature = from.required<std::string>("feature");
+        const bool is_sum = read.feature == "path_value_sum";
+        if (!is_sum && read.feature != "path_value") {
+            augur::detail::fail("feature ", quote(read.feature),
+                                " is unknown; path_value_sum and path_value are known");
         }
         const json_range<std::size_t> place{0, read.trees.size() - 1};
         read.conservative = from.required<std::size_t>("conservative", place);
         read.aggressive = from.required<std::size_t>("aggressive", place);
-        read.threshold = from.required<double>("threshold", {0, 1});
         read.depth = from.required<std::size_t>("depth", {1, heads});
+        const double most = is_sum ? static_cast<double>(read.depth) : 1;
+        read.threshold = from.required<double>("threshold", {0, most});
         return read;
     } catch (const error& problem) {
         const std::string what = problem.what();
