@@ -44,4 +44,10 @@ BOOST_AUTO_TEST_CASE(it_keeps_the_laws_of_every_refinement) {
         augur::testing::some_config(2, 60, 6, 3, 100, 77, 300));
 }
 
+/// Windows, caps, biases, norms and scales.
+BOOST_AUTO_TEST_CASE(what_is_no_llama_keeps_them) {
+    check<augur::backend::device::bfloat16>(augur::testing::some_dense_config(3, 128, 8, 2, 320, 500, 700));
+    check<augur::backend::device::binary16>(augur::testing::some_dense_config(2, 60, 6, 3, 100, 77, 300));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
