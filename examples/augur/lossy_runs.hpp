@@ -72,9 +72,16 @@ run_result run_pyramid(const scheme_options& resolved, const auto& target, const
 template <class Drafters>
 std::vector<model::any_model> all_models(const Drafters& drafters, const auto& target) {
     std::vector<model::any_model> all;
-    all.emplace_back(*drafters.draft);
-    for (const auto& each : drafters.more) all.emplace_back(*each);
-    all.emplace_back(target);
+    const auto add = [&all](const auto& one) {
+        if constexpr (std::is_same_v<std::remove_cvref_t<decltype(one)>, model::any_model>) {
+            all.push_back(one.lent());
+        } else {
+            all.emplace_back(one);
+        }
+    };
+    add(*drafters.draft);
+    for (const auto& each : drafters.more) add(*each);
+    add(target);
     return all;
 }
 

@@ -9,7 +9,7 @@ namespace {
 
 using scheme_name = std::string_view;
 
-constexpr std::array<scheme_name, 17> drafting_a_number = {
+constexpr std::array<scheme_name, 18> drafting_a_number = {
     "lookup",
     "suffix",
     "hybrid",

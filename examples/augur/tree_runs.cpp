@@ -50,7 +50,7 @@ class any_scheduler {
 };
 
 template <policy::tree_feature By = policy::tree_feature::path_value_sum>
-policy::tree_hysteresis<By> hysteresis_of(const scheme_options& resolved) {
+policy::tree_hysteresis<By> tree_hysteresis_of(const scheme_options& resolved) {
     const io::bank_file& bank = resolved.bank.value();
     const std::vector<double>& at = resolved.thresholds;
     return {bank.trees,
@@ -60,7 +60,7 @@ policy::tree_hysteresis<By> hysteresis_of(const scheme_options& resolved) {
 
 template <policy::tree_feature By>
 any_scheduler scheduler_by(const scheme_options& resolved) {
-    if (!by_ladder(resolved)) return any_scheduler(hysteresis_of<By>(resolved));
+    if (!by_ladder(resolved)) return any_scheduler(tree_hysteresis_of<By>(resolved));
     const io::bank_file& bank = resolved.bank.value();
     return any_scheduler(policy::tree_ladder<By>(bank.trees, resolved.thresholds, {.feature = {.depth = bank.depth}}));
 }
@@ -88,7 +88,7 @@ run_result run_by_bank(const scheme_options& resolved, const engine& target, con
     // The usual case has a type of its own, which is asked for fewer signals; others are not worth compiling.
     if constexpr (std::is_same_v<decltype(drafter), const draft::heads<const llama::draft_heads&, draft::argmax>&>) {
         if (!by_ladder(resolved) && feature_of(resolved).feature == policy::tree_feature::path_value_sum) {
-            return run_scheme(speculate(drafter, target, hysteresis_of<>(resolved), criterion), request);
+            return run_scheme(speculate(drafter, target, tree_hysteresis_of<>(resolved), criterion), request);
         }
     }
     return run_scheme(speculate(drafter, target, scheduler_of(resolved), criterion), request);

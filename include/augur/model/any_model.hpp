@@ -102,6 +102,9 @@ class erased_model {
             "as it is");
     }
 
+    /// Another that refers to this one.
+    erased_model lent() const { return erased_model(lending(), std::make_unique<holder<const erased_model&>>(*this)); }
+
     std::size_t vocabulary_size() const { return held_->vocabulary_size(); }
     std::string vocabulary_fingerprint() const { return held_->vocabulary_fingerprint(); }
     std::size_t context_length() const { return held_->context_length(); }
@@ -303,6 +306,9 @@ class erased_model {
         const sequence_t<M>& of(const sequence_base& s) const { return own_of(s, own()); }
         sequence_t<M>& of(sequence_base& s) const { return own_of(s, own()); }
     };
+
+    struct lending {};
+    erased_model(lending, std::unique_ptr<model_base> held) : held_(std::move(held)) {}
 
     std::unique_ptr<model_base> held_;
 };

@@ -54,6 +54,12 @@ double relative_difference(std::span<const float> got, std::span<const float> ex
 BOOST_DATA_TEST_CASE(rows_are_near_the_host_s_and_bitwise_in_any_steps, dense_cases(), name) {
     const dense_case of = read_dense_case(name);
     const auto host = load(of);
+    if (host.configuration().experts.count > 0) {
+        BOOST_CHECK_EXCEPTION(emulated_model<binary16>({}, host), augur::error, [](const augur::error& e) {
+            return std::string(e.what()).find("mixture of experts") != std::string::npos;
+        });
+        return;
+    }
     const std::vector<augur::token> ids(of.ids.begin(), of.ids.begin() + unless_sanitized<std::size_t>(40, 20));
     const emulated_model<binary16> model({}, host);
     const auto expected = logits_in_steps(host, ids, ids.size()), got = logits_in_steps(model, ids, ids.size());
