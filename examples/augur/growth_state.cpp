@@ -115,7 +115,8 @@ growth_state state_of(const state_reader& from, const growth_request& asked) {
         found.measured.push_back(
             measured_of(each, detail::message(from.origin(), ", tree ", found.measured.size()), asked));
     }
-    found.candidates = from.required<std::vector<double>>("candidates", {{0, topology::most_nodes}});
+    const auto deepest = static_cast<double>(*std::max_element(asked.depths.begin(), asked.depths.end()));
+    found.candidates = from.required<std::vector<double>>("candidates", {{0, deepest}});  // of sums of path values
     const auto speeds = from.required<std::vector<double>>("swept", {{0, 1e9}});
     if (speeds.size() > found.candidates.size()) {
         detail::fail(from.origin(), ": swept has ", speeds.size(), " speeds, of ", found.candidates.size(),

@@ -44,7 +44,7 @@ BOOST_AUTO_TEST_CASE(a_text_in_parts_is_read_as_the_whole) {
     suffix_memory whole(5), parts(5);
     whole.read(text);
     draft::suffix_watcher learns(parts);
-    for (const std::size_t n : {1, 1, 4, 8, 8}) learns.read(std::span(text).first(n));
+    for (const std::size_t n : {1U, 1U, 4U, 8U, 8U}) learns.read(std::span(text).first(n));
     BOOST_TEST(parts.tokens() == text.size());
     const auto count_of_both = [](const suffix_memory& of) {
         const suffix_automaton& young = of.ages()[0];

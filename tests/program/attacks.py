@@ -243,7 +243,7 @@ def banks(folder):
     bank.update(trees=trees, conservative=0, aggressive=1, depth=2)
     path.write_text(sealed(bank))
     yield dataclasses.replace(using, code=0)
-    for text in hostile_values(bank, bank, sound=(("task", '"3"'),)):
+    for text in hostile_values(bank, bank, sound=(("task", '"3"'), ("threshold", "1.5"))):
         path.write_text(text)
         yield using
     for paths, word in NO_TREES.items():
@@ -256,7 +256,7 @@ def banks(folder):
     changes = {"few to many": {"trees": trees[::-1]}, "are the same": {"trees": [trees[1]] * 2}, "0 trees": {"trees": []}, "trees": {"trees": trees * 100},
                "'ffffffffffffffff'": {"target": "f" * 16}, "'eeeeeeeeeeeeeeee'": {"heads": "e" * 16}, "head count of 4": {"head_count": 4},
                "vocabulary of 263": {"vocabulary_size": 263}, "3 trees": {"aggressive": 2, "conservative": 2, "trees": trees + [3]},
-               "conservative": {"aggressive": 0, "conservative": 1}, "version is 2": {"augur.bank": 2}, "threshold": {"threshold": 1.5}}  # fmt: skip
+               "conservative": {"aggressive": 0, "conservative": 1}, "version is 2": {"augur.bank": 2}, "threshold": {"threshold": 2.5}}  # fmt: skip
     for word, change in changes.items():
         path.write_text(sealed({**bank, **change}))
         yield dataclasses.replace(using, says=() if word == "3 trees" else (word,))

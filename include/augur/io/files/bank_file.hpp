@@ -133,6 +133,9 @@ inline bank_file parse_bank(std::string_view text, const std::string& origin, co
         const json_range<std::size_t> place{0, read.trees.size() - 1};
         read.conservative = from.required<std::size_t>("conservative", place);
         read.aggressive = from.required<std::size_t>("aggressive", place);
+        if (read.conservative > read.aggressive) {
+            augur::detail::fail("conservative is ", read.conservative, ", but aggressive is ", read.aggressive);
+        }
         read.depth = from.required<std::size_t>("depth", {1, heads});
         const double most = is_sum ? static_cast<double>(read.depth) : 1;
         read.threshold = from.required<double>("threshold", {0, most});
