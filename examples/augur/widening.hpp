@@ -101,7 +101,9 @@ class widening {
         };
         llama::validate(a, "the shape to widen");
         llama::check_is_llama(a, "widening");
-        if (a.stored != llama::stored_layout{}) refuse("its file stores queries and keys otherwise than a Llama's");
+        llama::stored_layout dense = a.stored;
+        dense.experts = {};  // it has none
+        if (dense != llama::stored_layout{}) refuse("its file stores queries and keys otherwise than a Llama's");
         llama::validate(b, "the wider shape");
         if (b.width < a.width || b.feed_forward < a.feed_forward || b.layers < a.layers) refuse("it is smaller");
         if (b.key_value_heads < a.key_value_heads || b.heads / b.key_value_heads < a.heads / a.key_value_heads) {

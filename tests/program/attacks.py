@@ -279,7 +279,7 @@ def states_of_trees_that_grow(folder):
         yield grow(folder)
     growth = {**state["growths"][0], "order": [[0], [1]], "lengths": [1.25, 1.5], "rounds": 4, "committed": 5, "gained": [3], "parts": 1}
     state.update(growths=[growth], measured=state["measured"][:1], candidates=[0.5], swept=[1.5])
-    hostile = hostile_values(state, {key: state[key] for key in state if key != "about"}, sound=(("swept", "[3]"),))
+    hostile = hostile_values(state, {key: state[key] for key in state if key != "about"}, sound=(("swept", "[3]"), ("candidates", "[3]")))
     for text in (*hostile, *hostile_values(state, growth, sound=(("gained", "[3]"), ("done", "true")))):
         path.write_text(text)
         yield grow(folder, says=("--state",))
@@ -297,7 +297,7 @@ def states_of_trees_that_grow(folder):
                    {"gained": [5]}, {"gained": [-1]}, {"depth": 2}, {"parts": 3}):  # fmt: skip
         path.write_text(sealed({**state, "growths": [{**growth, **change}]}))
         yield grow(folder, says=("--state", "growth 0"))
-    for change in ({"swept": [1.5, 1.5]}, {"swept": [-1.5]}, {"candidates": [1.5]}, {"growths": []}, {"growths": [growth] * 2}):
+    for change in ({"swept": [1.5, 1.5]}, {"swept": [-1.5]}, {"candidates": [99.5]}, {"growths": []}, {"growths": [growth] * 2}):
         path.write_text(sealed({**state, **change}))
         yield grow(folder, says=("--state", *change))
     whole = sealed(state)

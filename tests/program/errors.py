@@ -207,7 +207,7 @@ class Generate(ProgramTest):
     def test_switching(self):
         ead = ("--scheme", "ead", "--draft", DRAFT)
         self.refused(["'ead'", "--draft"], "--scheme", "ead")
-        self.refused(["'ead'", "2 times"], *ead, "--draft", TARGET)
+        self.refused(["--thresholds holds 0 numbers", "'ead'", "2 draft models"], *ead, "--draft", TARGET)
         self.refused(["'exact'", "'ead'"], *ead, "--accept", "exact")
         self.refused(["--thresholds", "2"], *ead, "--thresholds", "0.25,0.5")
         self.refused(["-1"], *ead, "--thresholds", "-1")
@@ -226,7 +226,8 @@ class Generate(ProgramTest):
         psd = ("--scheme", "psd_f", "--draft", DRAFT)
         self.refused(["'psd_f'", "qualifier", "--draft"], *psd)
         self.refused(["--draft", "twice"], *psd, "--draft", DRAFT)
-        self.refused(["'psd_f'", "3 times"], *psd, "--draft", TARGET, "--draft", TARGET)
+        third = tiny_model.write(FOLDER / "third.gguf", seed=7)
+        self.refused(["'psd_f'", "3 times"], *psd, "--draft", TARGET, "--draft", third)
         self.refused(["--thresholds", "1", "2"], *psd, "--thresholds", "0.5")
         self.refused(["-1"], *psd, "--thresholds", "-1,0.5")
         self.refused(["nan"], *psd, "--thresholds", "nan,0.5")

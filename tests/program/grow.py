@@ -223,10 +223,13 @@ class Grow(ProgramTest):
         self.refuses(["--depths", "4", "3 heads"], *command(FOLDER / "deep.json", "--depths", "2,4"))
 
     def test_entmtp_and_the_static_best_keep_the_text(self):
+        bank = json.loads(self.bank.read_text())
+        one_tree = bank["threshold"] == 0 or bank["conservative"] == bank["aggressive"]  # as this machine measured
+        said = "one tree is best" if one_tree else None
         for prompt in PROMPTS:
             using = ("--prompt", prompt, "--max-tokens", 50, "--ignore-eos", "--heads", HEADS)
             plain = self.generated("--prompt", prompt, "--max-tokens", 50, "--ignore-eos", "--scheme", "plain")
-            result = self.generated(*using, "--scheme", "entmtp", "--bank", self.bank)
+            result = self.generated(*using, "--scheme", "entmtp", "--bank", self.bank, noting=said)
             self.assertEqual(plain["ids"], result["ids"])
             static = self.generated(*using, "--scheme", "hydra", "--tree", "auto", "--bank", self.bank)
             self.assertEqual(plain["ids"], static["ids"])
@@ -364,7 +367,7 @@ class Grow(ProgramTest):
         eagle = (*using, "--heads", MEMBERS / "tiny" / "eagle.gguf")
         result = self.generated(*eagle)
         seconds = result["settings"]["verify_seconds"]
-        self.assertEqual(("eagle", 11), (result["scheme"], len(seconds)))
+        self.assertEqual(("eagle", 17), (result["scheme"], len(seconds)))
         pays = seconds[7] < 2 * seconds[0]
         self.assertTrue(result["settings"]["policy"].startswith("cost_aware<grown_tree>{.max_nodes=10" if pays else "cost_aware{"))
         self.assertEqual(plain["ids"], result["ids"])
