@@ -128,7 +128,7 @@ class State(ProgramTest):
         layer = ("--scheme", "auto", "--heads", MEMBERS / "tiny" / "eagle.gguf")
         self.text(*layer)
         state = self.kept()
-        state["verify_seconds"] = [0.001] * 11
+        state["verify_seconds"] = [0.001] * 17
         cheap = with_checksum(compact(state))
         drawn = ("--temperature", 1, "--accept")
         for more, policy in (
