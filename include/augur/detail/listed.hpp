@@ -122,7 +122,7 @@ inline row_scan scan_listed(std::span<const float> row, listed_places places) {
     const auto value = [&](std::int32_t place) { return row[static_cast<std::size_t>(place)]; };
     while (!best.empty() && value(best.front()) != seen.largest) best = best.subspan(1);
     if (!best.empty()) seen.first = static_cast<std::size_t>(best.front());
-    if (!seen.possible()) seen.first = seen.first / chunk_size * chunk_size;
+    if (!seen.possible()) seen.first = seen.first / scan_piece * scan_piece;
     return seen;
 }
 

@@ -42,13 +42,15 @@ struct row_scan : row_extent {
     std::size_t first = 0;
 };
 
+/// Numbers between which a scan's lanes are joined: of one chunk that takes half of the time.
+inline constexpr std::size_t scan_piece = 8 * chunk_size;
+
 AUGUR_HOST_DEVICE inline row_scan scan_row(std::span<const float> row) {
-    constexpr std::size_t piece = 8 * chunk_size;  // lanes are joined once a piece: of one chunk, half of the time
     row_scan seen;
     std::size_t begin_of_best = 0;
-    for (std::size_t begin = 0; begin < row.size(); begin += piece) {
+    for (std::size_t begin = 0; begin < row.size(); begin += scan_piece) {
         const row_extent here =
-            extent_of_chunk(row.subspan(begin, row.size() - begin < piece ? row.size() - begin : piece));
+            extent_of_chunk(row.subspan(begin, row.size() - begin < scan_piece ? row.size() - begin : scan_piece));
         seen.valid = seen.valid && here.valid;
         if (here.largest > seen.largest) {
             seen.largest = here.largest;
