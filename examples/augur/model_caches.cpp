@@ -320,8 +320,8 @@ std::string find_model(const std::string& given) {
     if (!is_folder(given) || is_there(fs::path(given) / "config.json")) return given;
     const std::vector<std::string> models = models_of(given);
     if (models.size() > 1) {
-        detail::fail(given, " has no config.json, and ", models.size(), " GGUF models: ", list_of(models),
-                     "; name one");
+        detail::fail(given, ": config.json is missing, and there are ", models.size(),
+                     " GGUF models: ", list_of(models), "; name one");
     }
     if (models.size() == 1) return (fs::path(given) / models.front()).string();
     return given;

@@ -69,8 +69,8 @@ std::size_t distance(std::string_view from, std::string_view to) {
             }
         }
     }
-    detail::fail(io::quote(flag), " is no option of ", name_of(command), nearest.empty() ? "" : "; did you mean ",
-                 nearest, " (see ", name_of(command), " --help)");
+    detail::fail(io::quote(flag), " is no option of ", name_of(command),
+                 nearest.empty() ? "" : "; did you mean " + nearest + "?", " (see ", name_of(command), " --help)");
 }
 
 /// The command's own name of this flag.

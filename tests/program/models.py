@@ -42,7 +42,7 @@ def repository(name, files, branch="main", commit=COMMITS[0], hub=HOME / ".cache
 
 def pulled(name, tag, source, store=HOME / ".ollama" / "models", owner="library", more=()):
     """As Ollama leaves it: a manifest of layers, of which one is the file of weights."""
-    digest = "sha256:" + name.encode().hex().ljust(64, "0")
+    digest = "sha256:" + (name + tag).encode().hex().ljust(64, "0")
     layers = [{"mediaType": "application/vnd.ollama.image.template", "digest": "sha256:00"}, *more]
     layers += [{"mediaType": "application/vnd.ollama.image.model", "digest": digest, "size": 1}]
     manifest = store / "manifests" / "registry.ollama.ai" / owner / name / tag
@@ -131,7 +131,7 @@ class Models(ProgramTest):
         self.fails(["adapter"], "ollama:adapted")
         self.fails(["'lms get a/b' brings it"], "lmstudio:a/b")
         self.fails(["cannot", "nothing.gguf"], "nothing.gguf")
-        self.fails(["has no config.json, and 2 GGUF models: ", "target.gguf", "draft.gguf", "name one"], TWO)
+        self.fails(["config.json is missing, and there are 2 GGUF models: ", "target.gguf", "draft.gguf", "name one"], TWO)
 
     def test_the_list(self):
         done = augur("models", "--json")
