@@ -143,8 +143,9 @@ std::string troff(const std::string& text) {
 }
 
 std::string manual_page(const std::vector<listed_command>& listed) {
-    std::string out = ".TH AUGUR 1 \"\" \"augur " + std::string(version) + "\" \"User commands\"\n.SH NAME\naugur \\- " +
-                      troff(listed.front().app->get_description()) + "\n.SH SYNOPSIS\n.B augur\nCOMMAND [OPTIONS]\n";
+    std::string out = ".TH AUGUR 1 \"\" \"augur " + std::string(version) +
+                      "\" \"User commands\"\n.SH NAME\naugur \\- " + troff(listed.front().app->get_description()) +
+                      "\n.SH SYNOPSIS\n.B augur\nCOMMAND [OPTIONS]\n";
     for (const listed_command& each : listed) {
         out += ".SH " + troff(each.name) + "\n" + troff(each.app->get_description()) + "\n";
         for (const CLI::Option* option : each.app->get_options()) {

@@ -7,12 +7,13 @@
 
 namespace augur::backend::host {
 
-/// On a machine that others use, a thread that the system has descheduled holds its chunk of a loop until it runs again,
-/// and the loop waits. Loops are added up until they took `window`: what the calling thread needed for a chunk, without
-/// waiting, says how long one thread alone would have taken, and so how many threads the loops had in effect. Where
-/// that is at most three quarters of those that worked, in two windows in a row, so many work for a while (`first_rest`,
-/// doubled each time that all of them turn out not to pay again, up to `last_rest`); then all do. Threads that are
-/// delayed by less than the loops gain stay. Which threads work changes no result. Cost: some hundred nanoseconds a loop.
+/// On a machine that others use, a thread that the system has descheduled holds its chunk of a loop until it runs
+/// again, and the loop waits. Loops are added up until they took `window`: what the calling thread needed for a chunk,
+/// without waiting, says how long one thread alone would have taken, and so how many threads the loops had in effect.
+/// Where that is at most three quarters of those that worked, in two windows in a row, so many work for a while
+/// (`first_rest`, doubled each time that all of them turn out not to pay again, up to `last_rest`); then all do.
+/// Threads that are delayed by less than the loops gain stay. Which threads work changes no result. Cost: some hundred
+/// nanoseconds a loop.
 class crew_size {
  public:
     using clock = std::chrono::steady_clock;
@@ -30,8 +31,8 @@ class crew_size {
         return chosen_;
     }
 
-    /// A loop of `chunks` that began with at(began) threads; the calling thread ran `own` of them until it found no more,
-    /// and all had ended at `ended`. Nothing is learnt where it ran none, or fewer threads than all worked.
+    /// A loop of `chunks` that began with at(began) threads; the calling thread ran `own` of them until it found no
+    /// more, and all had ended at `ended`. Nothing is learnt where it ran none, or fewer threads than all worked.
     void add(time began, time worked, time ended, std::size_t own, std::size_t chunks) {
         if (own == 0 || chosen_ < threads_) return;
         alone_ += (worked - began) * static_cast<clock::rep>(chunks) / static_cast<clock::rep>(own);
