@@ -57,8 +57,8 @@ struct annealed {
     friend bool operator==(const annealed&, const annealed&) = default;
 };
 
-/// By default lambda is at its floor after 9,886 tokens: a session of 20,000 has one half of decaying KL, and one of the
-/// policy with what is left of it.
+/// By default lambda is at its floor after 9,886 tokens: a session of 20,000 has one half of decaying KL, and one of
+/// the policy with what is left of it.
 struct schedule {
     lambda_kind lambda = lambda_kind::decay;
     double tau = 3300;          ///< of decay: tokens until KL's share has fallen to 37 %

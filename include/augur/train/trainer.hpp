@@ -259,7 +259,7 @@ class trainer {
                within(training_ + expected_, options_.share, decoding_);
     }
 
-    /// The lock is held when it is called and when it returns, not while it computes. `left`: tokens that go on waiting.
+    /// The lock is held when it is called and when it returns, not while it computes. `left`: tokens that still wait.
     bool learn(std::unique_lock<std::mutex>& lock, std::size_t left = 0) {
         const double start = options_.clock();
         const std::size_t waited = std::exchange(waiting_, left) - left, drawn_before = drawn_;
