@@ -20,6 +20,8 @@
 //       FusedTreeModel          scores a tree of such inputs in one pass
 //     HasVocabularyFingerprint  is known again by its tokens
 //     SavesSequences          appends tokens, saves and loads states, and cannot rewind
+//   model/cache_bytes.hpp
+//     CountsCacheBytes        says what a sequence's cache takes, before it is made
 //   model/device_verifier.hpp
 //     VerifiesOnDevice        judges rows where they are made
 //   draft/concept.hpp
@@ -66,5 +68,6 @@
 #include "augur/draft/draw_next.hpp"
 #include "augur/draft/exit_head.hpp"
 #include "augur/measure/concept.hpp"
+#include "augur/model/cache_bytes.hpp"
 #include "augur/model/device_verifier.hpp"
 #include "augur/switching/concept.hpp"

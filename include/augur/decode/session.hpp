@@ -59,6 +59,12 @@ void prefill(model::cached_sequence<Target>& target, const D& drafter, typename 
     draft::prepare(drafter, state, prompt);
 }
 
+/// When the prompt of a session is computed.
+enum class prefilling {
+    at_once,  ///< when the session is made
+    in_parts  ///< by prefill_part, before the first round
+};
+
 /// One decoding by `Scheme`. Members are open to inspection between steps; steps alone change them.
 template <class Scheme, Chooser C = random::philox_chooser>
 struct session {
@@ -69,7 +75,7 @@ struct session {
 
     /// Checks the prompt and the settings, then prefills: all of the prompt but its last token.
     session(const Scheme& scheme, std::span<const token> prompt, transform::settings sampling,
-            commit::stop_conditions conditions, C with)
+            commit::stop_conditions conditions, C with, prefilling when = prefilling::at_once)
         : device_verifier(make_device_verifier(scheme, sampling, with)),
           committed(checked_prompt(prompt, scheme.target().vocabulary_size(), scheme.target().context_length())),
           target(scheme.target()),
@@ -86,8 +92,10 @@ struct session {
         committed.reserve(most);
         target.reserve(most);
         if (stops.budget(0, committed.size()) == 0) finished = finish_reason::max_tokens;
+        if (when == prefilling::in_parts) return;
         const augur::detail::stopwatch watch;
         prefill(target, scheme.drafter(), drafter_state, committed, shown);
+        prefilled = committed.size() - 1;
         counts.seconds.prefill = watch.seconds();
     }
 
@@ -103,9 +111,10 @@ struct session {
     C chooser;
     statistics counts;
     finish_reason finished = finish_reason::running;
-    std::string fault;      ///< for invalid_logits: which value, where
-    observation seen;       ///< what the policy will be shown at the start of the next round
-    std::size_t shown = 0;  ///< tokens whose states a drafter that reads them has been shown
+    std::string fault;          ///< for invalid_logits: which value, where
+    observation seen;           ///< what the policy will be shown at the start of the next round
+    std::size_t shown = 0;      ///< tokens whose states a drafter that reads them has been shown
+    std::size_t prefilled = 0;  ///< tokens of the prompt that were computed before the first round; all but its last
     commit::owed_to_drafter owed = commit::owed_to_drafter::nothing;
     round_record<proposal_type> last;  ///< the round before, until the next begins, which has its storage
     accept::walk_storage<transform::pipeline, typename Scheme::criterion_type> target_rows;  ///< storage
@@ -126,6 +135,26 @@ struct session {
         }
     }
 };
+
+/// Computes up to `most` further tokens of the prompt, in target and drafter, of a session that was made in parts;
+/// returns how many are left. Once none are, the session is the one that was made at once, bit for bit where the models
+/// promise bitwise rows. Not for a session that has done a round. Throws what models throw; then it can be called
+/// again. Cost: the passes; and the drafter reads the beginning of the prompt anew.
+template <class Scheme, Chooser C>
+std::size_t prefill_part(const Scheme& scheme, session<Scheme, C>& s, std::size_t most) {
+    const std::size_t all = s.committed.prompt_length() - 1;
+    const augur::detail::stopwatch watch;
+    const std::size_t next = s.prefilled + std::min(most, all - s.prefilled);
+    if (next == all) {
+        prefill(s.target, scheme.drafter(), s.drafter_state, s.committed, s.shown);
+    } else {
+        const prefix beginning(s.committed.tokens().first(next + 1));
+        prefill(s.target, scheme.drafter(), s.drafter_state, beginning, s.shown);
+    }
+    s.prefilled = next;
+    s.counts.seconds.prefill += watch.seconds();
+    return all - next;
+}
 
 /// Tells watchers the session whose rounds they will be shown, before the first of them: `attach(session)`, where they
 /// have it. generate does it; with step it is the caller's.

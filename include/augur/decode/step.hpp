@@ -1,6 +1,7 @@
 #pragma once
 // One round: draft, verify, accept, commit.
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <exception>
@@ -33,6 +34,8 @@ struct step_options {
     commit::token_sink on_token{};
     bool log_probabilities = false;
     bool timed = true;
+    bool shares_passes = false;           ///< a round stops for an allotment of rows (round/allotment.hpp)
+    std::size_t most_drafted = no_limit;  ///< tokens on the longest path of a draft, whatever the policy wants
 };
 
 namespace detail {
@@ -214,11 +217,12 @@ class round_parts {
         : scheme_(scheme),
           s_(s),
           watch_(chosen.timed),
-          most_drafted_(begin(scheme, s)),
+          most_drafted_(std::min(begin(scheme, s), chosen.most_drafted)),
           context_(s.committed, s.transform, s.chooser, s.policy, s.seen, most_drafted_, shown_by<drafter_type>,
                    &s.frames(), draft::lent<drafter_type>(s.target)),
           judge_(scheme, s, chosen, context_, watch_, watchers...) {
         context_.be_timed(chosen.timed);
+        context_.share_passes(chosen.shares_passes);
         context_.fit_trees(model::room_for_tree(scheme.target()));
     }
     round_parts(const round_parts&) = delete;

@@ -79,8 +79,8 @@ concept ReadsStates = requires(const D& drafter, typename D::state_type& state, 
     { drafter.on_commit(state, committed, states) } -> std::same_as<void>;
 };
 
-/// `drafter.prepare(state, prefix) const`: once, with the prompt, after its states have been followed; counts as
-/// prefill.
+/// `drafter.prepare(state, prefix) const`: with the prompt, after its states have been followed; counts as prefill.
+/// Once, or first with beginnings of the prompt, each longer than the one before, where it is computed in parts.
 template <class D>
 concept Prepares = requires(const D& drafter, typename D::state_type& state, const prefix& prompt) {
     { drafter.prepare(state, prompt) } -> std::same_as<void>;

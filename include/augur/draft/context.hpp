@@ -175,6 +175,9 @@ class context {
     /// What the verifier takes of a tree in one pass: plans are cut to it.
     void fit_trees(const model::tree_room& room) { room_ = room; }
     void be_timed(bool timed) { timed_ = timed; }
+    /// Whether the round stops for an allotment of rows (round/allotment.hpp) before it is verified.
+    bool shares_passes() const { return shares_passes_; }
+    void share_passes(bool shares) { shares_passes_ = shares; }
     /// Time that the drafter has spent on layers that the target would run in any case: it is the verifier's.
     void count_as_verifying(double seconds) { verifying_ += seconds; }
     double verifying_seconds() const { return timed_ ? verifying_ : 0; }
@@ -222,6 +225,7 @@ class context {
     model::tree_room room_{};
     double verifying_ = 0;
     bool timed_ = true;
+    bool shares_passes_ = false;
     std::size_t committed_;  ///< tokens before the draft
     topology cut_;           ///< of the plan, where it is too deep
     const topology* cut_from_ = nullptr;

@@ -1,6 +1,7 @@
 #pragma once
 // Adapts any smaller model to a Drafter.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -13,6 +14,7 @@
 #include "augur/draft/draw_next.hpp"
 #include "augur/draft/grow_tree.hpp"
 #include "augur/flow/task.hpp"
+#include "augur/model/cache_bytes.hpp"
 #include "augur/model/cached_sequence.hpp"
 #include "augur/model/concepts.hpp"
 #include "augur/model/limits.hpp"
@@ -60,6 +62,11 @@ class draft_model {
     const model_type& model() const { return model_.get(); }
     std::size_t vocabulary_size() const { return model().vocabulary_size(); }
     std::string vocabulary_fingerprint() const { return augur::detail::vocabulary_fingerprint_of(model()); }
+
+    /// As far as its context goes.
+    std::size_t cache_bytes(std::size_t tokens) const requires CountsCacheBytes<model_type> {
+        return model().cache_bytes(std::min<std::size_t>(tokens, model().context_length()));
+    }
 
     state_type make_state() const { return state_type(model()); }
 

@@ -85,6 +85,8 @@ class prompt_lookup {
     std::size_t max_n() const { return max_n_; }
     const Shape& shape() const { return shape_; }
 
+    /// Of keys and values: none.
+    std::size_t cache_bytes(std::size_t) const { return 0; }
     state_type make_state() const { return {ngram_index(min_n_, max_n_)}; }
 
     void prepare(state_type& state, const prefix& prompt) const {

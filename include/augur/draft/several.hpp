@@ -13,6 +13,7 @@
 #include "augur/draft/calls.hpp"
 #include "augur/draft/context.hpp"
 #include "augur/draft/named.hpp"
+#include "augur/model/cache_bytes.hpp"
 #include "augur/model/same_vocabulary.hpp"
 
 namespace augur::draft {
@@ -69,6 +70,10 @@ class several {
         };
         std::apply([&](const auto&... each) { (look(each), ...); }, drafters_);
         return found;
+    }
+
+    std::size_t cache_bytes(std::size_t tokens) const requires(CountsCacheBytes<D>&&...) {
+        return std::apply([&](const auto&... each) { return (each.cache_bytes(tokens) + ...); }, drafters_);
     }
 
     void prepare(auto& state, const prefix& prompt) const {

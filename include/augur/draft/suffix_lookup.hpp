@@ -70,6 +70,8 @@ class suffix_lookup {
     std::size_t least() const { return least_; }
     std::size_t vocabulary_size() const { return memory_->vocabulary_size(); }
 
+    /// Of keys and values: none.
+    std::size_t cache_bytes(std::size_t) const { return 0; }
     state_type make_state() const { return {}; }
 
     void propose(state_type& state, auto& context, proposal<point_mass>& proposed) const {

@@ -16,6 +16,7 @@
 #include "augur/detail/stopwatch.hpp"
 #include "augur/draft/calls.hpp"
 #include "augur/flow/task.hpp"
+#include "augur/model/cache_bytes.hpp"
 #include "augur/model/cached_sequence.hpp"
 #include "augur/model/concepts.hpp"
 #include "augur/model/limits.hpp"
@@ -131,6 +132,12 @@ class stage {
 
     state_type make_state() const {
         return {inner_.make_state(), model::cached_sequence<model_type>(model()), {policy_}, {policy_}};
+    }
+
+    /// Of all models inside.
+    std::size_t cache_bytes(std::size_t tokens) const requires(CountsCacheBytes<Inner>&& CountsCacheBytes<model_type>) {
+        return inner_.cache_bytes(tokens) +
+               model().cache_bytes(std::min<std::size_t>(tokens, model().context_length()));
     }
 
     void prepare(state_type& state, const prefix& prompt) const {
