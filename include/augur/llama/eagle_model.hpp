@@ -13,6 +13,7 @@
 #include "augur/llama/draft_checkpoint.hpp"
 #include "augur/llama/host_model.hpp"
 #include "augur/llama/key_value_cache.hpp"
+#include "augur/llama/prediction_layers.hpp"
 #include "augur/llama/published_eagle.hpp"
 #include "augur/llama/state_reduction.hpp"
 #include "augur/types/error.hpp"
@@ -49,6 +50,24 @@ class eagle_model {
         w.fusion.hidden_norm = norm("augur.fusion.hidden_norm.weight");
         file.tensors().check_all_read();
         return eagle_model(c, std::move(w), with_pool_of(target, options));
+    }
+
+    /// Loads the layer for multi-token prediction in the file or folder that the target was loaded from
+    /// (prediction_layers): it drafts as an EAGLE layer does, of the target's last state and then of its own. Throws
+    /// augur::error, naming the file and the values, where there is none or it was loaded from another file. Of the
+    /// options, head_tokens, layers and taps are the file's to say.
+    static eagle_model load_prediction(const std::filesystem::path& path, const host_model& target,
+                                       const load_options& options = {}) {
+        const prediction_layers file(path);
+        if (file.count() != 1) {
+            augur::detail::fail(path.string(), ": there are ", file.count(),
+                                " layers for multi-token prediction; one alone is supported");
+        }
+        prediction_layer of = file.read(0, target, options.weights);
+        check_cache_format(options.cache, of.configuration.head_size, path.string());
+        load_options shared = with_pool_of(target, options);
+        shared.taps.clear();
+        return eagle_model(std::move(of.configuration), std::move(of.parameters), shared);
     }
 
     /// The load_options::taps of a target with so many layers for the layer in this file: none but for EAGLE-3.
