@@ -67,13 +67,13 @@ token best(const logit_row& row) {
 }  // namespace
 
 BOOST_DATA_TEST_CASE(logits_and_greedy_drafts_are_those_of_the_published_module,
-                     boost::unit_test::data::make({"one", "odd", "tied"}), name) {
+                     boost::unit_test::data::make({"one", "odd", "tied", "three"}), name) {
     const mtp_case of(name);
     const temporary_directory folder;
     const auto path = of.folder.write(folder / "model");
     const auto target = llama::host_model::load(path, {.threads = 2});
     const auto layer = llama::eagle_model::load_prediction(path, target);
-    BOOST_TEST(layer.hidden_size() == target.hidden_size());
+    BOOST_TEST(layer.target_hidden_size() == target.hidden_size());
     auto seen = target.make_sequence();
     float worst = difference(target.extend(seen, of.ids).back(), of.own);
     const scores states = target.hidden(seen);
@@ -97,8 +97,9 @@ BOOST_DATA_TEST_CASE(logits_and_greedy_drafts_are_those_of_the_published_module,
     BOOST_TEST_MESSAGE(name << " differs by " << worst);
 }
 
-BOOST_AUTO_TEST_CASE(greedy_texts_of_chains_and_trees_are_plain_decoding_s) {
-    const mtp_case of("odd");
+BOOST_DATA_TEST_CASE(greedy_texts_of_chains_and_trees_are_plain_decoding_s,
+                     boost::unit_test::data::make({"odd", "three"}), name) {
+    const mtp_case of(name);
     const temporary_directory folder;
     const auto path = of.folder.write(folder / "model");
     const auto target = llama::host_model::load(path, {.threads = 2});
@@ -154,13 +155,129 @@ random_folder small_mimo(std::size_t predictors = 1, std::size_t width = 16) {
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(drafting_with_it_keeps_every_law) {
+BOOST_DATA_TEST_CASE(drafting_with_them_keeps_every_law, boost::unit_test::data::make({1, 3}), layers) {
     const temporary_directory folder;
-    const auto path = small_mimo().write(folder / "model");
+    const auto path = small_mimo(static_cast<std::size_t>(layers)).write(folder / "model");
     const auto target = llama::host_model::load(path, {.threads = 1});
-    const auto layer = llama::eagle_model::load_prediction(path, target);
-    const auto chains = drafter_laws(draft::eagle(layer, draft::sampled{}), target, {.cases = 6});
+    const auto model = llama::eagle_model::load_prediction(path, target);
+    const auto chains = drafter_laws(draft::eagle(model, draft::sampled{}), target, {.cases = 6});
     BOOST_TEST(chains.kept(), chains);
+}
+
+namespace {
+
+/// Three layers, the states of a text of the target's tokens, and a sequence with the first five inputs of it.
+struct three_layers {
+    three_layers() {
+        auto sequence = target.make_sequence();
+        target.extend(sequence, text);
+        const scores all = target.hidden(sequence);
+        states.assign(all[0].data(), all[0].data() + all.size() * width);
+        extend(seen, 0, 5);
+    }
+
+    /// Inputs [first, last) of the text, all rows.
+    std::vector<float> extend(llama::eagle_sequence& into, std::size_t first, std::size_t last) const {
+        const auto rows = model.extend(into, std::span(text).subspan(first + 1, last - first),
+                                       std::span(states).subspan(first * width, (last - first) * width), last - first);
+        return {rows[0].data(), rows[0].data() + rows.size() * rows.vocabulary_size()};
+    }
+    /// A drafted token after `from`; its row, whose state follows.
+    std::vector<float> draft(llama::eagle_sequence& into, token id, std::vector<float>& from) const {
+        const logit_row row = model.extend(into, std::span(&id, 1), from, 1)[0];
+        std::vector<float> out(row.begin(), row.end());
+        from = last_state(into);
+        return out;
+    }
+    std::vector<float> last_state(const llama::eagle_sequence& of) const {
+        const logit_row state = model.hidden(of).back();
+        return {state.begin(), state.end()};
+    }
+
+    temporary_directory folder;
+    std::filesystem::path path = small_mimo(3).write(folder / "model");
+    llama::host_model target = llama::host_model::load(path, {.threads = 1});
+    llama::eagle_model model = llama::eagle_model::load_prediction(path, target);
+    std::size_t width = target.hidden_size();
+    std::vector<token> text{2, 0, 1, 3, 1, 2, 2, 0, 3};
+    std::vector<float> states;
+    llama::eagle_sequence seen = model.make_sequence();
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(rows_of_several_layers_are_the_same_however_their_inputs_came) {
+    three_layers of;
+    auto apart = of.model.make_sequence(), again = of.model.make_sequence();
+    std::vector<float> one_by_one;
+    for (std::size_t i = 0; i < 5; ++i) one_by_one = of.extend(apart, i, i + 1);
+    auto state = of.last_state(of.seen), other = of.last_state(apart);
+    BOOST_TEST(same_bits(state, other));
+    std::vector<std::vector<float>> rows;
+    for (const token id : {1, 3, 0, 2}) rows.push_back(of.draft(of.seen, id, state));
+    BOOST_TEST(of.model.length(of.seen) == 9u);
+    of.extend(again, 0, 8);  // cut back across what several layers have, and made anew
+    of.model.truncate(again, 2);
+    of.extend(again, 2, 5);
+    other = of.last_state(again);
+    for (std::size_t i = 0; i < 4; ++i) {
+        BOOST_TEST(same_bits(of.draft(again, std::vector<token>{1, 3, 0, 2}[i], other), rows[i]));
+    }
+    of.model.truncate(of.seen, 7);  // two drafted tokens stay
+    of.model.truncate(of.seen, 6);
+    other = of.last_state(apart);
+    const auto root = other;
+    of.draft(apart, 1, other);
+    of.draft(of.seen, 3, other);
+    BOOST_TEST(same_bits(of.draft(of.seen, 0, other), rows[2]));
+    of.model.truncate(of.seen, 5);
+
+    auto states = root;  // 1 after the text, 3 and 2 after it, 0 after 3
+    of.draft(of.seen, 1, other = root);
+    for (int i = 0; i < 2; ++i) states.insert(states.end(), other.begin(), other.end());
+    of.draft(of.seen, 3, other);
+    states.insert(states.end(), other.begin(), other.end());
+    of.model.truncate(of.seen, 5);
+    const std::vector<token> nodes{1, 3, 2, 0};
+    const scores tree = of.model.extend_tree(of.seen, nodes, states, std::vector<std::int32_t>{-1, 0, 0, 1}, 3);
+    BOOST_TEST(tree.size() == 3u);
+    BOOST_TEST(same_bits(std::vector<float>(tree[0].begin(), tree[0].end()), rows[1]));
+    BOOST_TEST(same_bits(std::vector<float>(tree[2].begin(), tree[2].end()), rows[2]));
+    BOOST_TEST(of.last_state(of.seen).back() == 3);
+    BOOST_TEST(of.model.length(of.seen) == 5u);
+}
+
+BOOST_AUTO_TEST_CASE(inputs_of_several_layers_in_another_order_are_refused_and_change_nothing) {
+    three_layers of;
+    auto state = of.last_state(of.seen);
+    const auto root = state;
+    const auto wanted = of.draft(of.seen, 1, state);
+    const std::vector<token> one{1}, outside{4}, two{1, 2};
+    const auto refused = [&](const std::vector<token>& tokens, const std::vector<float>& with, std::size_t rows,
+                             std::vector<std::string> words) {
+        const std::size_t before = of.model.length(of.seen);
+        BOOST_CHECK_EXCEPTION(of.model.extend(of.seen, tokens, with, rows), error, says(std::move(words)));
+        BOOST_TEST(of.model.length(of.seen) == before);
+    };
+    const std::vector<float> known(of.states.begin(), of.states.begin() + static_cast<std::ptrdiff_t>(of.width));
+    refused(one, known, 1, {"a state of the target after 1 drafted"});
+    refused(one, root, 1, {"the state after 0 drafted tokens", "there are 1"});
+    refused(one, {}, 1, {"states of 16 numbers, or of 17", "there are 0"});
+    refused(one, state, 2, {"2 rows", "1 tokens"});
+    refused(outside, state, 1, {"4"});
+    of.model.truncate(of.seen, 5);
+    refused(outside, root, 1, {"4"});
+    refused(outside, known, 1, {"4"});
+    refused(std::vector<token>(60, 1), std::vector<float>(60 * of.width), 1, {"5 inputs and 60 more", "context of 64"});
+    state = root;
+    BOOST_TEST(same_bits(of.draft(of.seen, 1, state), wanted));
+    auto empty = of.model.make_sequence();
+    BOOST_CHECK_EXCEPTION(of.model.extend(empty, one, root, 1), error, says({"without a state of the target"}));
+    BOOST_CHECK_EXCEPTION(of.model.extend_tree(empty, two, root, std::vector<std::int32_t>{-1}, 1), error,
+                          says({"2 inputs with 1 parents"}));
+    BOOST_CHECK_EXCEPTION(
+        of.model.extend_tree(of.seen, two, std::vector<float>(34), std::vector<std::int32_t>{-1, 1}, 1), error,
+        says({"input 1 follows 1"}));
 }
 
 BOOST_AUTO_TEST_CASE(a_model_whose_layers_were_left_out_runs_and_says_that_none_drafts) {

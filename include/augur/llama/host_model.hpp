@@ -175,7 +175,7 @@ class host_model {
     }
 
  private:
-    friend class eagle_model;
+    friend class fused_layer;
 
     /// On the heap, for its addresses must not change when the model is moved.
     struct parts {

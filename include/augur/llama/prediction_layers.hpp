@@ -1,5 +1,5 @@
 #pragma once
-// Reads layers for multi-token prediction from their target's own file. See docs/llama/prediction_layers.md.
+// Reads layers for multi-token prediction from their target's own file. See docs/llama/draft_checkpoints.md.
 
 #include <cstddef>
 #include <filesystem>
@@ -46,8 +46,8 @@ class prediction_layers {
 
     std::size_t count() const { return config_.prediction_layers; }
 
-    /// Layer `index` for this target, which was loaded from the same file. Throws where it was not, or where a tensor is
-    /// missing or has another shape than the configuration says.
+    /// Layer `index` for this target, which was loaded from the same file. Throws where it was not, or where a tensor
+    /// is missing or has another shape than the configuration says.
     prediction_layer read(std::size_t index, const host_model& target, weight_format format) const {
         check_target(target);
         prediction_layer out{.configuration = config_, .parameters = {}};
