@@ -221,9 +221,9 @@ inline double seconds_per_token(const hierarchy_figures& of, const hierarchy& ch
 /// The fastest hierarchy of at most so many draft models, in any order, with any lengths up to the longest; plain
 /// decoding where none is faster, and of equally fast ones one of the fewest models. Throws where the figures make no
 /// sense, with the values. Cost: for each number of models those parts are grown by one that no other part of the same
-/// last model replaces (no more models, and as fast for every number of tokens); few in practice, in the worst case all.
-/// Source: Mohri et al. 2025, "Fast Inference via Hierarchical Speculative Decoding" (arXiv:2510.19705), where the best
-/// hierarchy is a shortest path; there a token of a part has one cost, here one for each number of tokens wanted.
+/// last model replaces (no more models, and as fast for every number of tokens); few in practice, in the worst case
+/// all. Source: Mohri et al. 2025, "Fast Inference via Hierarchical Speculative Decoding" (arXiv:2510.19705), where the
+/// best hierarchy is a shortest path; there a token of a part has one cost, here one for each number of tokens wanted.
 inline hierarchy best_hierarchy(const hierarchy_figures& of,
                                 std::size_t most_drafts = std::numeric_limits<std::size_t>::max()) {
     hierarchy_parts::check(of);
