@@ -1,9 +1,9 @@
 // A gate of two encoders before a decoder that writes.
 //
 // A sketch of a scene is cheap to encode and often says as much as the picture. The gate compares what both encoders
-// saw and hands one's features to the decoder, which writes a sentence from them. Where they disagree the sketch is not
-// lost: what the decoder would write from it is a draft for what it writes from the picture, so that the sentence is the
-// picture's, in fewer passes.
+// saw and hands one's features to the decoder, which writes a sentence from them. Where they disagree the sketch is
+// not lost: what the decoder would write from it is a draft for what it writes from the picture, so that the sentence
+// is the picture's, in fewer passes.
 
 #include <augur/accept/exact.hpp>
 #include <augur/decode/generate.hpp>
