@@ -211,7 +211,7 @@ BOOST_AUTO_TEST_CASE(an_update_that_throws_changes_nothing) {
         BOOST_TEST(learns.updates() == i);
         BOOST_TEST(learns.last().updates == i);
         std::optional<breakable> copy;
-        BOOST_TEST(learns.update(some_batch(), 0, &copy));
+        BOOST_TEST(learns.update(some_batch(), 0, {}, &copy));
         undisturbed.update(some_batch(), 0);
         BOOST_TEST(learns.head().values() == undisturbed.head().values());
         BOOST_TEST(copy->values() == undisturbed.head().values());
