@@ -39,7 +39,7 @@ batch<double> some_batch() {
     return samples;
 }
 double total_of(const head& of, const batch<double>& training_batch, const loss_options& chosen, std::size_t t = 0) {
-    losses<double> judge(chosen, t, 0.25);
+    losses<double> judge(chosen, {t, t, 0}, 0.25);
     vector<double> gradient(classes);
     const auto logits = of.forward(training_batch.states).logits;
     double sum = 0;
