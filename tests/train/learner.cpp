@@ -80,7 +80,9 @@ BOOST_AUTO_TEST_CASE(a_step_goes_against_the_gradient_of_the_mean_loss) {
 }
 
 BOOST_AUTO_TEST_CASE(the_schedule_counts_updates_that_were_applied) {
-    learner learns(new_head(), {}, {});
+    loss_options by_updates;
+    by_updates.schedule.lambda = lambda_kind::decay_by_updates;
+    learner learns(new_head(), by_updates, {});
     batch<double> broken = some_batch();
     broken.states(1, 1) = std::numeric_limits<double>::quiet_NaN();
     const auto before = learns.head().values();
