@@ -330,7 +330,7 @@ io::bank_identity bank_identity_of(const llama::host_model& target, const draft_
 checkpoint_files load_checkpoints(draft_checkpoints& into, const std::string& scheme, bool required,
                                   const checkpoint_files& named, const llama::host_model& target,
                                   const std::string& target_path, const llama::load_options& options,
-                                  std::size_t exit_layer) {
+                                  std::size_t exit_layer, bool may_differ) {
     // What a lossy scheme writes depends on what its drafts say.
     const holding how{options, is_lossy(scheme) ? llama::weight_format::keep : llama::weight_format::halved};
     checkpoint_files loaded;
@@ -350,7 +350,7 @@ checkpoint_files load_checkpoints(draft_checkpoints& into, const std::string& sc
         }
         const std::string path = given != named.end() ? given->second : load_found(into, kind, target, how, exit_layer);
         if (!path.empty()) {
-            if (kind == "draft") check_tokens(*into.draft, path, target, target_path);
+            if (kind == "draft" && !may_differ) check_tokens(*into.draft, path, target, target_path);
             if (kind == "qualifier") check_tokens(*into.qualifier, path, target, target_path);
             loaded[kind] = path;
             if (one_of_them) return loaded;
@@ -365,7 +365,7 @@ checkpoint_files load_checkpoints(draft_checkpoints& into, const std::string& sc
     for (const std::string& kind : numbered_drafts(named)) {
         const std::string& path = loaded[kind] = named.at(kind);
         into.more.push_back(std::make_unique<llama::host_model>(load_draft(path, target, how)));
-        check_tokens(*into.more.back(), path, target, target_path);
+        if (!may_differ) check_tokens(*into.more.back(), path, target, target_path);
     }
     return loaded;
 }

@@ -80,10 +80,10 @@ std::vector<token> head_tokens_of_bundle(const llama::host_model& target);
 /// held in four bits where its file has eight, others as their files hold them; exits and qualifiers, which borrow most
 /// of the target, and models that are no draft checkpoints as `options` say. Where there is none of the first kind, it
 /// throws if that is `required`, else nothing is loaded; it throws where there is no qualifier, and where a model that
-/// drafts has other tokens than the target, whose file is `target_path`. Returns the files.
+/// drafts has other tokens than the target, whose file is `target_path`, unless it `may_differ`. Returns the files.
 checkpoint_files load_checkpoints(draft_checkpoints& into, const std::string& scheme, bool required,
                                   const checkpoint_files& named, const llama::host_model& target,
                                   const std::string& target_path, const llama::load_options& options,
-                                  std::size_t exit_layer = 0);
+                                  std::size_t exit_layer = 0, bool may_differ = false);
 
 }  // namespace augur::program

@@ -10,6 +10,7 @@
 #include <set>
 #include <utility>
 
+#include "bridge.hpp"
 #include "calibration.hpp"
 #include "chat.hpp"
 #include "commands.hpp"
@@ -330,11 +331,13 @@ scheme_options asked_scheme(const generate_options& chosen) {
 /// The models and what decoding with them is asked for.
 class generator {
  public:
-    /// `prompt`: tokens from the tokenizer, before a model is loaded.
-    generator(const generate_options& chosen, const std::function<std::vector<token>(const known_words&)>& prompt)
+    /// `prompt`: tokens from the tokenizer, before a model is loaded. `bridged_by`: what they were made of, with which
+    /// ead begins in other vocabularies, too; without it models must have the same tokens.
+    generator(const generate_options& chosen, const std::function<std::vector<token>(const known_words&)>& prompt,
+              const prompt_options* bridged_by = nullptr)
         : chosen_(chosen),
           asked_(asked_scheme(chosen)),
-          loaded_(asked_, chosen.sampling, chosen.drafts, chosen.heads),
+          loaded_(asked_, chosen.sampling, chosen.drafts, chosen.heads, bridged_by != nullptr),
           runs_on_(choose_engine(chosen.engine, chosen.model, chosen.device)),
           words_(runs_on_.is_llama_cpp, chosen.model.path),
           prompt_(prompt(words_)),
@@ -344,6 +347,7 @@ class generator {
         target_.emplace(runs_on_, chosen.model, chosen.engine, chosen.device, loaded_);
         if (chosen.calibration && asked_.scheme != "auto") calibrate();
         if (chosen.state) read_state(*chosen.state, loaded_, state_about(loaded_, *target_, chosen.device));
+        if (bridged_by != nullptr && asked_.scheme == "ead") bridge(*bridged_by);
         target_->prepare(loaded_);
         load_seconds_ = watch.seconds();
     }
@@ -381,10 +385,12 @@ class generator {
         run_request request{prompt_, options(), std::move(on_round), {}};
         if (chosen_.compare) warm_up(request);
         request.reads_rows = chosen_.files.records();
+        if (!sides_.empty()) request.bridge = &sides_;
         request.options.on_token = sink;
         generation_report report;
         report.prompt = prompt_;
-        report.stop_ids = request.options.stop.stop_tokens;
+        report.stop_ids = sides_.empty() ? request.options.stop.stop_tokens : sides_.back().end_tokens;
+        report.bridge = request.bridge;
         report.scheme = loaded_.scheme();
         report.requested_scheme = chosen_.scheme.scheme;
         report.seed = chosen_.seed;
@@ -401,8 +407,8 @@ class generator {
         if (!loaded_.verify_seconds().empty()) report.settings["verify_seconds"] = loaded_.verify_seconds();
         if (chosen_.state) report.settings["state_texts"] = loaded_.learned().texts;
         report.composed = target_->run(loaded_, request);
-        report.ended =
-            ended_because(report.composed, last_token(report.composed), chosen_.max_tokens, target_->context_length());
+        report.ended = ended_because(report.composed, last_token(report.composed), chosen_.max_tokens,
+                                     last_context(report.composed));
         known_before_ = loaded_.learned();
         loaded_.learn(report.composed);
         if (!report.composed.counts.models.empty()) {
@@ -472,7 +478,14 @@ class generator {
     /// As it is written, or its id where there is no vocabulary.
     std::string last_token(const run_result& of) const {
         if (of.ids.empty()) return "";
+        if (!sides_.empty()) return bytes_of(sides_.at(of.writers.back()).words, of.ids.back(), true);
         return words_.any() ? words_.bytes_of(of.ids.back(), true) : std::to_string(of.ids.back());
+    }
+
+    /// Of the model that wrote last, where each has its own.
+    std::size_t last_context(const run_result& of) const {
+        const bool is_shared = sides_.empty() || of.writers.empty();
+        return is_shared ? target_->context_length() : sides_.at(of.writers.back()).of.context;
     }
 
     /// Cheapest first.
@@ -504,10 +517,52 @@ class generator {
         loaded_.settle(with_settings(asked_, entry->settings, path, chosen_.given));
     }
 
+    std::vector<turn_model> turn_models() const {
+        std::vector<turn_model> all;
+        const auto add = [&](const std::string& path, const auto& model) {
+            all.push_back({path, model.vocabulary_size(), model.context_length(), model.vocabulary_fingerprint()});
+        };
+        std::vector<std::string> files{loaded_.files().at("draft")};
+        for (const std::string& kind : numbered_drafts(loaded_.files())) files.push_back(loaded_.files().at(kind));
+        const std::vector<model::any_model> drafts = loaded_.draft_models();
+        for (std::size_t i = 0; i < drafts.size(); ++i) add(files.at(i), drafts[i]);
+        target_->visit([&](const auto& model) { add(chosen_.model.path, model); });
+        return all;
+    }
+
+    /// What is of one vocabulary, where there are several.
+    void refuse_ids() const {
+        const auto& length = loaded_.scheme().length;
+        const char* const why = ", but the models have different vocabularies";
+        if (length && *length > 0) detail::fail("--length is ", *length, why, " and cannot draft for each other");
+        if (!chosen_.biases.empty()) {
+            detail::fail("--logit-bias is ", io::quote(chosen_.biases.front()), ", whose id is of one vocabulary", why);
+        }
+        if (chosen_.compare) detail::fail("--compare compares tokens with plain decoding's", why);
+        if (chosen_.files.records()) {
+            detail::fail("--report, --record and --trace FILE.json show tokens of one vocabulary", why,
+                         "; --trace FILE.jsonl has each round's model");
+        }
+    }
+
+    /// Models of ead that have different vocabularies will hand each other text.
+    void bridge(const prompt_options& asked) {
+        const std::vector<turn_model> models = turn_models();
+        if (!vocabularies_differ(models)) return;
+        refuse_ids();
+        sides_ = bridge_of(models, words_, {asked, prompt_, chosen_.stop_strings, chosen_.ignore_eos});
+        std::string sizes;
+        for (const turn_model& each : models) {
+            sizes += detail::message(sizes.empty() ? "" : ", ", each.path, " with ", each.vocabulary, " tokens");
+        }
+        tell("note", "the models have different vocabularies and hand each other text: ", sizes);
+    }
+
     decode::options options() const {
         decode::options options{.seed = chosen_.seed, .sampling = chosen_.sampling};
         options.sampling.bias = parse_biases(chosen_.biases);
         options.stop = {.max_tokens = chosen_.max_tokens, .stop_strings = chosen_.stop_strings};
+        if (!sides_.empty()) return options;
         if (!chosen_.ignore_eos) options.stop.stop_tokens = words_.end_tokens(target_->vocabulary_size());
         if (!words_.any()) return options;
         options.stop.text_of = [this](token id) { return words_.bytes_of(id); };
@@ -530,7 +585,8 @@ class generator {
     std::vector<token> prompt_;
     std::vector<commit::stop_mark> stop_marks_;
     std::optional<target_model> target_;
-    io::policy_state known_before_;  ///< when the text was begun
+    std::vector<bridged_side> sides_{};  ///< of ead, where vocabularies differ
+    io::policy_state known_before_;      ///< when the text was begun
     double load_seconds_ = 0;
 };
 
@@ -571,7 +627,12 @@ void chat(const generate_options& chosen) {
 
 void generate(const generate_options& chosen) {
     check_early(chosen);
-    generator writer(chosen, [&](const known_words& words) { return words.encode(chosen.prompt); });
+    prompt_options prompt;
+    const auto encode = [&](const known_words& words) {
+        prompt = read_once(chosen.prompt);
+        return words.encode(prompt);
+    };
+    generator writer(chosen, encode, &prompt);
     run_files files(chosen.files);
     tell_of_options(chosen, writer);
     if (const scheme_options& by = writer.loaded().scheme(); by.scheme == "entmtp" && one_tree_is_best(by)) {

@@ -194,16 +194,16 @@ scoring_model scoring_on(const std::shared_ptr<const scoring_weights>& weights, 
 
 /// Of other vocabularies a token that differs is named, where the files say their texts.
 scoring_model load_scoring_draft(const std::string& path, const scoring_needs& needs, const model_options& chosen,
-                                 const engine_options& asked, const scoring_model& target) {
+                                 const engine_options& asked, const scoring_model& target, bool may_differ) {
     scoring_model draft = load_draft(path, needs, chosen, asked);
     const std::string mine = draft.model.vocabulary_fingerprint(), theirs = target.model.vocabulary_fingerprint();
-    if (!mine.empty() && !theirs.empty() && mine != theirs) io::check_same_tokens(path, target.path);
+    if (!may_differ && !mine.empty() && !theirs.empty() && mine != theirs) io::check_same_tokens(path, target.path);
     return draft;
 }
 
 checkpoint_files load_scoring_drafters(scoring_drafters& into, const scheme_options& resolved,
                                        const checkpoint_files& named, const scoring_model& target,
-                                       const model_options& chosen, const engine_options& asked) {
+                                       const model_options& chosen, const engine_options& asked, bool may_differ) {
     checkpoint_files loaded;
     for (const std::string& kind : members_used_by(resolved.scheme)) {
         const auto given = named.find(kind);
@@ -224,14 +224,14 @@ checkpoint_files load_scoring_drafters(scoring_drafters& into, const scheme_opti
             into.ngrams.emplace(load_ngrams(path, target, chosen.path));
             continue;
         }
-        scoring_model draft = load_scoring_draft(path, needs_of(resolved), chosen, asked, target);
+        scoring_model draft = load_scoring_draft(path, needs_of(resolved), chosen, asked, target, may_differ);
         into.bytes += draft.bytes;
         if (kind == "draft") into.draft_parameters = draft.parameters;
         (kind == "draft" ? into.draft : into.qualifier).emplace(std::move(draft.model));
     }
     for (const std::string& kind : numbered_drafts(named)) {
         const std::string& path = loaded[kind] = named.at(kind);
-        scoring_model draft = load_scoring_draft(path, needs_of(resolved), chosen, asked, target);
+        scoring_model draft = load_scoring_draft(path, needs_of(resolved), chosen, asked, target, may_differ);
         into.bytes += draft.bytes;
         into.more_parameters.push_back(draft.parameters);
         into.more.push_back(std::make_unique<model::any_model>(std::move(draft.model)));

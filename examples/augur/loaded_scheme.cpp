@@ -13,8 +13,10 @@
 namespace augur::program {
 
 loaded_scheme::loaded_scheme(const scheme_options& asked, const transform::settings& sampling,
-                             const std::vector<std::string>& drafts, const std::vector<std::string>& heads)
+                             const std::vector<std::string>& drafts, const std::vector<std::string>& heads,
+                             bool may_bridge)
     : by_auto_(asked.scheme == "auto"),
+      may_bridge_(may_bridge && asked.scheme == "ead"),
       sampling_(sampling),
       drafts_(drafts.size()),
       named_(named_checkpoints(drafts, heads, asked.scheme)),
@@ -40,7 +42,7 @@ void loaded_scheme::load(const llama::host_model& target, const model_options& c
         return;
     }
     files_ = load_checkpoints(drafters_, scheme_.scheme, !free, named_, target, chosen.path,
-                              load_options_of(of_drafters), scheme_.exit_layer.value_or(0));
+                              load_options_of(of_drafters), scheme_.exit_layer.value_or(0), may_bridge_);
     if (free && files_.empty()) scheme_.scheme = "lookup";
     for (const std::string& kind : members_used_by(scheme_.scheme)) {
         if (files_.contains(kind)) paths_.push_back(files_.at(kind));
@@ -55,7 +57,7 @@ void loaded_scheme::load(const llama::host_model& target, const model_options& c
 
 void loaded_scheme::load(const scoring_model& target, const model_options& chosen, const engine_options& asked) {
     if (scheme_.scheme == "auto") scheme_.scheme = "lookup";
-    files_ = load_scoring_drafters(scoring_drafters_, scheme_, named_, target, chosen, asked);
+    files_ = load_scoring_drafters(scoring_drafters_, scheme_, named_, target, chosen, asked, may_bridge_);
     for (const std::string& kind : members_used_by(scheme_.scheme)) {
         if (files_.contains(kind)) paths_.push_back(files_.at(kind));
     }

@@ -22,9 +22,11 @@ std::vector<double> curve_of(const llama::host_model& target, const engine& runs
 class loaded_scheme {
  public:
     /// Resolves what does not depend on the target, and throws as resolve does. `drafts`, `heads`: files that the user
-    /// names.
+    /// names. `may_bridge`: models of ead may have other tokens than the target; whoever runs them gives each its
+    /// side.
     loaded_scheme(const scheme_options& asked, const transform::settings& sampling,
-                  const std::vector<std::string>& drafts, const std::vector<std::string>& heads);
+                  const std::vector<std::string>& drafts, const std::vector<std::string>& heads,
+                  bool may_bridge = false);
 
     /// Loads whom it drafts with, as load_checkpoints does; `auto` becomes what it stands for. `chosen`: how the target
     /// was loaded.
@@ -102,7 +104,7 @@ class loaded_scheme {
     void time_passes(std::size_t context, const auto& measure);
     run_request informed(run_request request) const;
 
-    bool by_auto_;
+    bool by_auto_, may_bridge_;
     transform::settings sampling_;
     std::size_t drafts_;
     checkpoint_files named_;

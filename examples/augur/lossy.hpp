@@ -24,6 +24,10 @@ run_result run_cascade(const scheme_options& resolved, const std::vector<model::
 run_result run_many_turns(const scheme_options& resolved, const std::vector<model::any_model>& models,
                           const run_request& request);
 
+/// The same for ead of models with vocabularies of their own, which the request has the sides of.
+run_result run_bridged_turns(const scheme_options& resolved, const std::vector<model::any_model>& models,
+                             const run_request& request);
+
 /// As run, for these.
 run_result run_lossy(const scheme_options& resolved, const engine& target, const draft_checkpoints& drafters,
                      const run_request& request);

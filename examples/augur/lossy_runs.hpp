@@ -87,6 +87,7 @@ std::vector<model::any_model> all_models(const Drafters& drafters, const auto& t
 
 run_result run_turns(const scheme_options& resolved, const auto& target, const auto& drafters,
                      const run_request& request) {
+    if (request.bridge != nullptr) return run_bridged_turns(resolved, all_models(drafters, target), request);
     const switching::switching_options options{.draft_length = resolved.length.value_or(0)};
     const auto decode = [&](const auto&... models) {
         const auto scheme = switched(models..., turns_of(resolved)).with(options);

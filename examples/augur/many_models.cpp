@@ -1,11 +1,14 @@
 // Schemes of any number of models, all behind any_model: instantiated once for each number.
 
+#include <array>
 #include <augur/policy/fixed_length.hpp>
 #include <augur/scheme/cascade.hpp>
 #include <augur/switching/step.hpp>
+#include <optional>
 #include <tuple>
 #include <utility>
 
+#include "bridge.hpp"
 #include "link_rules.hpp"
 #include "lossy_rules.hpp"
 #include "run_scheme.hpp"
@@ -33,6 +36,23 @@ run_result turns_of_many(const scheme_options& resolved, const std::vector<model
     return run_scheme(switched(models[I]..., turns_of(resolved)).with(options), request);
 }
 
+template <std::size_t... I>
+run_result bridged_turns_of(const scheme_options& resolved, const std::vector<model::any_model>& models,
+                            const run_request& request, std::index_sequence<I...>) {
+    const std::vector<bridged_side>& sides = *request.bridge;
+    const auto scheme = switched(spoken(models[I], sides[I].codec, sides[I].end_tokens)..., turns_of(resolved));
+    const std::array<switching::opening, sizeof...(I)> openings{switching::opening{.prompt = sides[I].prompt}...};
+    const decode::options& chosen = request.options;
+    std::optional<decode::session<std::remove_const_t<decltype(scheme)>>> s;
+    const detail::stopwatch since;
+    const bool has_read = unless_interrupted(
+        [&] { s.emplace(scheme, openings, chosen.sampling, chosen.stop, random::philox_chooser(chosen.seed)); });
+    if (has_read) return run_text(scheme, *s, request);
+    statistics so_far;
+    so_far.seconds.prefill = since.seconds();
+    return cancelled_at_prompt(so_far);
+}
+
 /// `run(std::index_sequence)` of as many numbers as there are draft models.
 template <std::size_t Least = 1>
 run_result for_number(std::size_t drafts, const auto& run) {
@@ -55,6 +75,14 @@ run_result run_many_turns(const scheme_options& resolved, const std::vector<mode
     return for_number(
         models.size() - 1, [&]<std::size_t... I>(std::index_sequence<I...>) {
             return turns_of_many(resolved, models, request, std::make_index_sequence<sizeof...(I) + 1>());
+        });
+}
+
+run_result run_bridged_turns(const scheme_options& resolved, const std::vector<model::any_model>& models,
+                             const run_request& request) {
+    return for_number(
+        models.size() - 1, [&]<std::size_t... I>(std::index_sequence<I...>) {
+            return bridged_turns_of(resolved, models, request, std::make_index_sequence<sizeof...(I) + 1>());
         });
 }
 

@@ -197,6 +197,15 @@ std::optional<std::string> read_prompt(const prompt_options& options) {
     return text;
 }
 
+prompt_options read_once(prompt_options options) {
+    std::optional<std::string> text = read_prompt(options);
+    if (!options.file) return options;
+    options.text = std::move(text);
+    options.text_source = "--prompt-file " + *options.file;
+    options.file.reset();
+    return options;
+}
+
 std::vector<token> encode_prompt(const prompt_options& options, const std::optional<io::tokenizer>& words,
                                  const std::string& path) {
     std::optional<std::string> text = read_prompt(options);

@@ -46,6 +46,9 @@ std::vector<token> end_tokens_of(const std::optional<io::tokenizer>& words, std:
 /// The prompt's text, checked to be UTF-8 and not empty; nothing for ids. Throws where options do not go together.
 std::optional<std::string> read_prompt(const prompt_options& options);
 
+/// The same prompt with the file's text, for who has to read it more than once.
+prompt_options read_once(prompt_options options);
+
 /// The prompt's tokens: special tokens are added as the model asks, and parsed where they are written in the text.
 std::vector<token> encode_prompt(const prompt_options& options, const std::optional<io::tokenizer>& words,
                                  const std::string& path);

@@ -50,12 +50,12 @@ scoring_model scoring_on(const std::shared_ptr<const scoring_weights>&, const mo
 }
 
 scoring_model load_scoring_draft(const std::string&, const scoring_needs&, const model_options&, const engine_options&,
-                                 const scoring_model&) {
+                                 const scoring_model&, bool) {
     refuse();
 }
 
 checkpoint_files load_scoring_drafters(scoring_drafters&, const scheme_options&, const checkpoint_files&,
-                                       const scoring_model&, const model_options&, const engine_options&) {
+                                       const scoring_model&, const model_options&, const engine_options&, bool) {
     refuse();
 }
 

@@ -49,8 +49,22 @@ nlohmann::ordered_json models_as_json(const generation_report& report) {
                        {"caught_up", each.caught_up},
                        {"seconds", each.seconds},
                        {"parameters", report.parameters.at(all.size())}});
+        if (report.bridge == nullptr) continue;
+        const bridged_side& side = report.bridge->at(all.size() - 1);
+        all.back()["vocabulary"] = side.of.vocabulary;
+        all.back()["prompt_ids"] = side.prompt;
+        all.back()["stop_ids"] = side.end_tokens;
     }
     return all;
+}
+
+nlohmann::ordered_json turns_as_json(const generation_report& report) {
+    const turn_statistics& turns = report.composed.counts.turns;
+    return {{"bridged", report.bridge != nullptr},
+            {"switches", turns.switches},
+            {"waited", turns.waited},
+            {"lost", turns.lost},
+            {"full", turns.full}};
 }
 
 nlohmann::ordered_json bins_as_json(const bins_summary& summary) {
@@ -201,8 +215,13 @@ std::string models_as_table(const generation_report& report) {
         out += padded(std::to_string(each.passes), 10) + padded(std::to_string(each.caught_up), 10);
         out += padded(fixed(each.seconds, 3), 10) + padded(fixed(report.parameters.at(i) / 1e6, 1) + " M", 12) + "\n";
     }
-    return out + "\n  parameter ratio     " + padded(percent(report.parameter_ratio()), 10) +
+    out += "\n  parameter ratio     " + padded(percent(report.parameter_ratio()), 10) +
            "   of the model's parameters wrote a token, on average\n";
+    if (report.bridge == nullptr) return out;
+    const turn_statistics& turns = report.composed.counts.turns;
+    return out + "  turns by text       " + padded(std::to_string(turns.switches), 10) +
+           detail::message("   ", turns.lost, " lost, ", turns.full, " without room; ", turns.waited,
+                           " tokens written inside code points\n");
 }
 
 std::string length_of(const generation_report& report) {
@@ -287,6 +306,8 @@ nlohmann::ordered_json as_json(const generation_report& report) {
     if (run.finish == finish_reason::stop_string) out["stop_string"] = run.detail;
     if (!run.counts.models.empty()) {
         out["models"] = models_as_json(report);
+        out["writers"] = run.writers;
+        out["turns"] = turns_as_json(report);
         out["parameter_ratio"] = report.parameter_ratio();
     }
     if (run.bins) out["bins"] = bins_as_json(*run.bins);

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "bridge.hpp"
 #include "compare.hpp"
 #include "scheme.hpp"
 
@@ -22,7 +23,8 @@ struct generation_report {
     std::uint64_t seed = 0;
     double load_seconds = 0;
     std::size_t weight_bytes = 0;
-    std::vector<double> parameters{};  ///< of the models that take turns, as in composed.counts.models
+    std::vector<double> parameters{};                   ///< of the models that take turns, as in composed.counts.models
+    const std::vector<bridged_side>* bridge = nullptr;  ///< of these, where vocabularies differ
     nlohmann::ordered_json settings;
     run_result composed;
     std::string ended{};              ///< why, in words

@@ -42,6 +42,8 @@ std::size_t drafter_cache_bytes(const auto& state) {
 std::size_t cache_bytes_of(const auto& session) {
     if constexpr (requires { session.caches; }) {
         return std::apply([](auto&... each) { return (each.sequence().memory_bytes() + ...); }, session.caches);
+    } else if constexpr (requires { session.voices; }) {
+        return std::apply([](auto&... each) { return (each.cache.sequence().memory_bytes() + ...); }, session.voices);
     } else {
         return session.target.sequence().memory_bytes() + drafter_cache_bytes(session.drafter_state);
     }
@@ -76,7 +78,7 @@ std::string guarantee_text(const Scheme& scheme) {
 template <class Session>
 constexpr double time_spent::*part_with_sink() {
     return requires(Session & s) {
-        s.caches;
+        s.writers;
     }
     ? &time_spent::accept : &time_spent::other;
 }
@@ -185,6 +187,7 @@ run_result run_text(const Scheme& scheme, decode::session<Scheme>& s, const run_
     result.guarantee = guarantee_text(scheme);
     describe_policy(s.policy, result);
     result.cache_bytes = cache_bytes_of(s);
+    if constexpr (requires { s.writers; }) result.writers = s.writers;
     return std::move(result);
 }
 

@@ -77,6 +77,8 @@ bool drafts_what_pays(const scheme_options& resolved);
 /// where there are some. Of those of entmtp and merged one is used: that is named, else the first that there is.
 std::vector<std::string> members_used_by(const std::string& scheme);
 
+struct bridged_side;
+
 /// What the verifier's row, before any transform, said of a token that was committed.
 struct row_reading {
     double entropy_nats;
@@ -129,6 +131,9 @@ struct run_request {
     std::function<std::vector<token>(const run_result&)> next_turn{};
     policy::learned_state known{};  ///< to the policy of a scheme that drafts what pays
     bool reads_rows = false;        ///< on_round is shown readings
+    /// Of ead, where models have other vocabularies: each one's side, cheapest first; prompt and the options' stop
+    /// tokens, marks and text_of are then not used.
+    const std::vector<bridged_side>* bridge = nullptr;
 };
 
 /// Entropy bins after a run: one edge less than the others have.
@@ -142,6 +147,7 @@ struct bins_summary {
 struct run_result {
     std::vector<token> ids;
     std::vector<origin> origins;
+    std::vector<std::size_t> writers{};  ///< of ead: the model of each id, 0 the cheapest
     std::string text;
     finish_reason finish = finish_reason::running;
     std::string detail;

@@ -91,13 +91,13 @@ std::shared_ptr<const scoring_weights> load_scoring_weights(const std::string& p
 scoring_model scoring_on(const std::shared_ptr<const scoring_weights>& weights, const model_options& chosen,
                          const engine_options& asked, const scoring_needs& needs);
 /// A model that reads or drafts the target's text: on the bundled Llama where that reads it, else on llama.cpp. Throws
-/// where its vocabulary is another.
+/// where its vocabulary is another, unless it `may_differ`.
 scoring_model load_scoring_draft(const std::string& path, const scoring_needs& needs, const model_options& chosen,
-                                 const engine_options& asked, const scoring_model& target);
+                                 const engine_options& asked, const scoring_model& target, bool may_differ = false);
 /// Loads whom the scheme drafts with, draft models by load_scoring_draft. Returns the files, as load_checkpoints does.
 checkpoint_files load_scoring_drafters(scoring_drafters& into, const scheme_options& resolved,
                                        const checkpoint_files& named, const scoring_model& target,
-                                       const model_options& chosen, const engine_options& asked);
+                                       const model_options& chosen, const engine_options& asked, bool may_differ);
 
 /// As run, run_trees and run_lossy, on this engine.
 run_result run(const scheme_options& resolved, const model::any_model& target, const scoring_drafters& drafters,
