@@ -83,7 +83,9 @@ void add_sampling_options(CLI::App& command, generate_options& into) {
 
 void add_scheme_options(CLI::App& command, generate_options& into) {
     scheme_options& s = into.scheme;
-    command.add_option("--draft", into.drafts, "A smaller model of the same vocabulary that drafts (repeatable)")
+    command
+        .add_option("--draft", into.drafts,
+                    "A smaller model of the same vocabulary, with ead of any, that drafts (repeatable)")
         ->type_name("FILE")
         ->allow_extra_args(false);
     command

@@ -99,6 +99,12 @@ class Schemes(EngineTest):
     def test_models_that_take_turns(self):
         got = self.made("--scheme", "ead", "--draft", DRAFT, "--thresholds", 8)
         self.assertEqual(40, len(got["ids"]))
+        words = tiny_model.sentencepiece(["▁", "th", "▁th"])
+        pieces = tiny_model.write(FOLDER / "pieces.gguf", seed=5, words=words, vocabulary=tiny_model.sentencepiece_size(3))
+        turns = ("--scheme", "ead", "--draft", pieces, "--thresholds", 0, "--dwell", 3)
+        got = self.made(*turns, noting="different vocabularies and hand each other text")
+        self.assertEqual((40, True), (len(got["ids"]), all(each["written"] >= 3 for each in got["models"])))
+        self.assertEqual((True, 1, 0), tuple(got["turns"][key] for key in ("bridged", "switches", "lost")))
 
     def test_counted_n_grams(self):
         plain = self.made("--scheme", "plain")

@@ -351,7 +351,7 @@ class Generate(ProgramTest):
         """Of one size: every scheme that runs a second model names the first token that differs, with both texts."""
         swapped = tiny_model.write(FOLDER / "swapped.gguf", seed=2, swapped=(100, 101))
         difference = [f"token 100 is 'b' in {swapped} and 'a' in {TARGET}"]
-        for scheme in ("auto", "sd", "eaad", "fsd", "ead"):
+        for scheme in ("auto", "sd", "eaad", "fsd", "cascade"):
             self.refused(difference, "--scheme", scheme, "--draft", swapped)
         for scheme in ("psd_a", "psd_f"):
             self.refused(difference, "--scheme", scheme, "--draft", swapped, "--draft", DRAFT)

@@ -578,6 +578,59 @@ class Switching(ProgramTest):
         for part, seconds in result["seconds"].items():
             self.assertGreaterEqual(seconds, 0, part)
 
+    PIECES = tiny_model.write(FOLDER / "turns.gguf", seed=5, words=tiny_model.sentencepiece(["▁", "th", "▁th"]), vocabulary=tiny_model.sentencepiece_size(3))
+    BY_TEXT = "the models have different vocabularies and hand each other text"
+
+    def bridged(self, *more, drafts=(PIECES,)):
+        models = [part for path in drafts for part in ("--draft", path)]
+        return self.decoded("--scheme", "ead", *models, *more, noting=self.BY_TEXT)
+
+    def decoded_bytes(self, result, of_pieces):
+        """What the writers' ids stand for: controls, bytes, and what each vocabulary has beyond them."""
+        words = {False: [b"th", b"the", b" the"], True: [b" ", b"th", b" th"]}
+        return b"".join(b"" if id < 3 else bytes([id - 3]) if id < 259 else words[writer in of_pieces][id - 259]
+                        for writer, id in zip(result["writers"], result["ids"], strict=True))  # fmt: skip
+
+    def test_models_of_different_vocabularies_hand_each_other_text(self):
+        plain = {path: self.generated("--prompt", PROMPTS[1], "--max-tokens", 40, "--scheme", "plain", model=path) for path in (self.PIECES, TARGET)}
+        result = self.bridged("--thresholds", 99)
+        self.assertEqual([40, 0], [each["written"] for each in result["models"]])
+        alone = self.generated("--prompt", PROMPTS[1], "--max-tokens", 40, "--ignore-eos", "--scheme", "plain", model=self.PIECES)
+        self.assertEqual(alone["ids"], result["ids"])
+        self.assertEqual([plain[self.PIECES]["prompt_ids"], plain[TARGET]["prompt_ids"]], [each["prompt_ids"] for each in result["models"]])
+        self.assertEqual([tiny_model.sentencepiece_size(3), tiny_model.VOCABULARY], [each["vocabulary"] for each in result["models"]])
+        for drafts, of_pieces, thresholds in (((self.PIECES,), {0}, "0"), ((DRAFT, self.PIECES), {1}, "4,5")):
+            for drawn in ((), ("--temperature", 0.9, "--seed", 4)):
+                result = self.bridged("--thresholds", thresholds, "--window", 2, "--dwell", 3, *drawn, drafts=drafts)
+                self.assertEqual([result["writers"].count(i) for i in range(len(drafts) + 1)], [each["written"] for each in result["models"]])
+                self.assertEqual(self.decoded_bytes(result, of_pieces).decode("utf-8", "replace"), result["text"])
+                self.assertEqual((True, 0, 0), tuple(result["turns"][key] for key in ("bridged", "lost", "full")))
+                self.assertGreater(result["turns"]["switches"], 0)
+        ends = self.generated("--prompt", "a", "--max-tokens", 2, "--scheme", "ead", "--draft", self.PIECES, noting=self.BY_TEXT)
+        self.assertEqual([plain[self.PIECES]["stop_ids"], plain[TARGET]["stop_ids"]], [each["stop_ids"] for each in ends["models"]])
+        self.assertFalse(self.decoded("--scheme", "ead", "--draft", DRAFT)["turns"]["bridged"])
+        self.bridged(drafts=(tiny_model.write(FOLDER / "turns_swapped.gguf", seed=2, swapped=(100, 101)),))
+
+    def test_what_is_of_one_vocabulary_is_refused_between_different_ones(self):
+        unnamed = tiny_model.write(FOLDER / "turns_unnamed.gguf", seed=2, words=False, vocabulary=300)
+        ead = ("generate", "--model", TARGET, "--scheme", "ead", "--draft")
+        self.refuses([f"{unnamed} has no tokenizer", "'ead'"], *ead, unnamed, "--prompt", "a")
+        nameless = ("generate", "--model", unnamed, "--scheme", "ead", "--draft", TARGET)
+        self.refuses([f"{unnamed} has no tokenizer", "'ead'"], *nameless, "--prompt-ids", "5")
+        text = ("--prompt", "a")
+        for expected, more in (
+            (["--length is 2"], (*text, "--length", 2)),
+            (["--logit-bias is '5=1'"], (*text, "--logit-bias", "5=1")),
+            (["--compare"], (*text, "--compare")),
+            (["--report", ".jsonl"], (*text, "--report", FOLDER / "turns.html")),
+            (["'<|im_end|>'", "token 2", TARGET], (*text, "--stop", "<|im_end|>")),
+            (["--prompt-ids holds 1", "'<|im_start|>'"], ("--prompt-ids", "1,5")),
+            ([f"{self.PIECES}: the prompt has ", "a context of 256"], ("--prompt", " the" * 140)),
+        ):
+            self.refuses(expected, *ead, self.PIECES, *more)
+        self.refuses("must have the same tokens", "generate", "--model", TARGET, *text, "--scheme", "sd", "--draft", self.PIECES)
+        self.refuses("must have the same tokens", "chat", "--model", TARGET, *text, "--scheme", "ead", "--draft", self.PIECES)
+
 
 class Fuzzy(ProgramTest):
     """FSD and PyramidSD."""
@@ -766,6 +819,14 @@ class Repeated(ProgramTest):
             with self.subTest(scheme, greedy=True):
                 first = self.generated(*greedy, scheme, *needs)
                 self.assertEqual(first["ids"], self.generated(*self.flags_of(first))["ids"])
+
+    def test_texts_that_are_handed_over_come_again(self):
+        by_text = {"noting": Switching.BY_TEXT}
+        of_pieces = ("--draft", DRAFT, "--draft", Switching.PIECES, "--thresholds", "4,5", "--window", 2, "--dwell", 3)
+        first = self.generated("--prompt", PROMPTS[3], "--max-tokens", 40, "--ignore-eos", "--temperature", 0.8, "--seed", 7, "--scheme", "ead", *of_pieces, **by_text)
+        again = self.generated(*self.flags_of(first), **by_text)
+        self.assertEqual([first[key] for key in ("text", "ids", "writers", "prompt_ids")], [again[key] for key in ("text", "ids", "writers", "prompt_ids")])
+        self.assertEqual([each["prompt_ids"] for each in first["models"]], [each["prompt_ids"] for each in again["models"]])
 
 
 class Choices(ProgramTest):
