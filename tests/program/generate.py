@@ -536,8 +536,8 @@ class Members(ProgramTest):
 class Switching(ProgramTest):
     """EAD: the draft and the model take turns."""
 
-    def decoded(self, *more):
-        return self.generated("--prompt", PROMPTS[1], "--max-tokens", 40, "--ignore-eos", *more)
+    def decoded(self, *more, **noting):
+        return self.generated("--prompt", PROMPTS[1], "--max-tokens", 40, "--ignore-eos", *more, **noting)
 
     def test_thresholds_that_are_never_reached_leave_the_draft_alone(self):
         for drawn in ((), ("--temperature", 0.8, "--seed", 3)):
