@@ -553,11 +553,12 @@ class generator {
         if (!vocabularies_differ(models)) return;
         refuse_ids();
         sides_ = bridge_of(models, words_, {asked, prompt_, chosen_.stop_strings, chosen_.ignore_eos});
-        std::string sizes;
+        std::string all;
         for (const turn_model& each : models) {
-            sizes += detail::message(sizes.empty() ? "" : ", ", each.path, " with ", each.vocabulary, " tokens");
+            const std::string of_texts = each.fingerprint.empty() ? "" : ", fingerprint " + each.fingerprint;
+            all += detail::message(all.empty() ? "" : ", ", each.path, " (", each.vocabulary, " tokens", of_texts, ")");
         }
-        tell("note", "the models have different vocabularies and hand each other text: ", sizes);
+        tell("note", "the models have different vocabularies and hand each other text: ", all);
     }
 
     decode::options options() const {

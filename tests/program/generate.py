@@ -578,7 +578,7 @@ class Switching(ProgramTest):
         for part, seconds in result["seconds"].items():
             self.assertGreaterEqual(seconds, 0, part)
 
-    PIECES = tiny_model.write(FOLDER / "turns.gguf", seed=5, words=tiny_model.sentencepiece(["▁", "th", "▁th"]), vocabulary=tiny_model.sentencepiece_size(3))
+    PIECES = tiny_model.write(FOLDER / "turns.gguf", seed=5, words=tiny_model.sentencepiece(["▁", "th", "▁th", "▁a"]), vocabulary=tiny_model.sentencepiece_size(4))
     BY_TEXT = "the models have different vocabularies and hand each other text"
 
     def bridged(self, *more, drafts=(PIECES,)):
@@ -587,7 +587,7 @@ class Switching(ProgramTest):
 
     def decoded_bytes(self, result, of_pieces):
         """What the writers' ids stand for: controls, bytes, and what each vocabulary has beyond them."""
-        words = {False: [b"th", b"the", b" the"], True: [b" ", b"th", b" th"]}
+        words = {False: [b"th", b"the", b" the"], True: [b" ", b"th", b" th", b" a"]}
         return b"".join(b"" if id < 3 else bytes([id - 3]) if id < 259 else words[writer in of_pieces][id - 259]
                         for writer, id in zip(result["writers"], result["ids"], strict=True))  # fmt: skip
 
@@ -598,7 +598,7 @@ class Switching(ProgramTest):
         alone = self.generated("--prompt", PROMPTS[1], "--max-tokens", 40, "--ignore-eos", "--scheme", "plain", model=self.PIECES)
         self.assertEqual(alone["ids"], result["ids"])
         self.assertEqual([plain[self.PIECES]["prompt_ids"], plain[TARGET]["prompt_ids"]], [each["prompt_ids"] for each in result["models"]])
-        self.assertEqual([tiny_model.sentencepiece_size(3), tiny_model.VOCABULARY], [each["vocabulary"] for each in result["models"]])
+        self.assertEqual([tiny_model.sentencepiece_size(4), tiny_model.VOCABULARY], [each["vocabulary"] for each in result["models"]])
         for drafts, of_pieces, thresholds in (((self.PIECES,), {0}, "0"), ((DRAFT, self.PIECES), {1}, "4,5")):
             for drawn in ((), ("--temperature", 0.9, "--seed", 4)):
                 result = self.bridged("--thresholds", thresholds, "--window", 2, "--dwell", 3, *drawn, drafts=drafts)
