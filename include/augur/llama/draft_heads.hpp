@@ -33,7 +33,7 @@ namespace augur::llama {
 /// augur::FusedModel; of the tokens it takes the number alone.
 class text_layer {
  public:
-    using sequence_type = sequence;
+    using sequence_type = eagle_sequence;
 
     text_layer(config c, weights w, const load_options& options) : layer_(std::move(c), std::move(w), options) {}
 
@@ -41,14 +41,14 @@ class text_layer {
     std::size_t context_length() const { return layer_.context_length(); }
     std::size_t hidden_size() const { return layer_.hidden_size(); }
     std::size_t memory_bytes() const { return layer_.memory_bytes(); }
-    sequence make_sequence() const { return layer_.make_sequence(); }
-    std::size_t length(const sequence& s) const { return layer_.length(s); }
-    void truncate(sequence& s, std::size_t length) const { layer_.truncate(s, length); }
-    scores extend(sequence& s, std::span<const token> tokens, std::span<const float> states, std::size_t) const {
+    eagle_sequence make_sequence() const { return layer_.make_sequence(); }
+    std::size_t length(const eagle_sequence& s) const { return layer_.length(s); }
+    void truncate(eagle_sequence& s, std::size_t length) const { layer_.truncate(s, length); }
+    scores extend(eagle_sequence& s, std::span<const token> tokens, std::span<const float> states, std::size_t) const {
         layer_.extend_states(s, tokens, states);
         return layer_.hidden(s);
     }
-    scores hidden(const sequence& s) const { return layer_.hidden(s); }
+    scores hidden(const eagle_sequence& s) const { return layer_.hidden(s); }
 
  private:
     eagle_model layer_;
