@@ -76,6 +76,60 @@ conversation::turn conversation::tokens_of(const std::string& earlier, std::span
     return {words_->encode(std::string_view(now_.rendered).substr(there.size()), as_continuation), false};
 }
 
+conversation::turn conversation::whole() {
+    if (words_ == nullptr) {
+        now_.tokens = all_->theirs()->encode_chat(now_.messages);
+        return {now_.tokens, true};
+    }
+    now_.rendered = layout_->render(now_.messages);
+    turn all{io::encode_chat(*words_, *layout_, now_.rendered), true};
+    now_.last = all.tokens.empty() ? no_token : all.tokens.back();
+    return all;
+}
+
+std::optional<conversation::turn> conversation::without_oldest() {
+    const auto is_users = [](const io::chat_message& each) { return each.role == "user"; };
+    auto& all = now_.messages;
+    const auto first = std::find_if(all.begin(), all.end(), is_users);
+    const auto next = first == all.end() ? first : std::find_if(first + 1, all.end(), is_users);
+    if (next == all.end()) return std::nullopt;
+    try {
+        all.erase(first, next);
+        return whole();
+    } catch (...) {
+        take_back();
+        throw;
+    }
+}
+
+std::vector<io::chat_message> conversation::messages(std::span<const token> answer, bool stopped) const {
+    auto all = now_.messages;
+    if (is_open()) all.push_back({"assistant", text_of(stopped ? answer.first(answer.size() - 1) : answer)});
+    return all;
+}
+
+std::optional<std::string> conversation::take_out_last() {
+    auto& all = now_.messages;
+    if (all.empty() || all.back().role != "assistant") return std::nullopt;
+    all.pop_back();
+    std::string said = std::move(all.back().content);
+    all.pop_back();
+    return said;
+}
+
+void conversation::set_messages(std::vector<io::chat_message> messages) {
+    now_ = before_ = {std::move(messages), "", no_token};
+}
+
+void conversation::set_system(const std::string& text) {
+    for (state* const each : {&begun_, &now_}) {
+        auto& all = each->messages;
+        if (!all.empty() && all.front().role == "system") all.erase(all.begin());
+        if (!text.empty()) all.insert(all.begin(), {"system", text});
+    }
+    before_ = now_;
+}
+
 bool is_named_for_chat(const std::string& model_path) {
     namespace fs = std::filesystem;
     std::string name = fs::path(model_path).lexically_normal().filename().string();

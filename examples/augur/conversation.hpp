@@ -33,6 +33,21 @@ class conversation {
     void take_back() { now_ = before_; }
     /// Begins anew.
     void clear() { now_ = begun_; }
+    /// The same without the oldest message and its answer, encoded anew; the system message stays. Nothing, and no
+    /// change, where there is no message but the last. Errors: those of say(); then nothing was said.
+    std::optional<turn> without_oldest();
+
+    /// Whether an answer was given since it was closed: by set_messages, so that what is said next is the whole
+    /// conversation, encoded anew.
+    bool is_open() const { return !now_.rendered.empty() || !now_.tokens.empty(); }
+    /// The last message and its answer are taken out of a closed conversation; nothing where there are none.
+    std::optional<std::string> take_out_last();
+    /// All, with this answer, if one was given and is not closed.
+    std::vector<io::chat_message> messages(std::span<const token> answer, bool stopped) const;
+    /// Closed, it goes on after these.
+    void set_messages(std::vector<io::chat_message> messages);
+    /// Of a closed one, and of those that begin anew; an empty text is none.
+    void set_system(const std::string& text);
 
  private:
     struct state {
@@ -44,6 +59,7 @@ class conversation {
 
     turn tokens_of(const std::string& earlier, std::span<const token> answer, bool stopped) const;
     turn turn_by_llama_cpp(std::span<const token> answer);
+    turn whole();
     std::string text_of(std::span<const token> answer) const;
 
     const known_words* all_;

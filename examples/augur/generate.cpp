@@ -25,6 +25,7 @@
 #include "option_schemes.hpp"
 #include "report.hpp"
 #include "run_files.hpp"
+#include "sampling_defaults.hpp"
 #include "target.hpp"
 #include "terminal.hpp"
 #include "tree_choice.hpp"
@@ -264,15 +265,8 @@ void check_companions(const generate_options& chosen) {
     }
 }
 
-/// What can be refused before a model is loaded, is.
-void check_early(const generate_options& chosen) {
-    check_device(chosen.device, chosen.model.weights);
-    if (parse_cache(chosen.model.cache) != llama::cache_format::f32 && chosen.device != "cpu") {
-        detail::fail("--cache ", io::quote(chosen.model.cache), " is not available with --device ", chosen.device);
-    }
-    check_companions(chosen);
-    check_sampling(chosen.sampling);
-    check_standard_output();
+/// Files that are read; the last one is --state's, if there is one.
+std::vector<std::filesystem::path> inputs_of(const generate_options& chosen) {
     std::vector<std::filesystem::path> inputs{chosen.model.path};
     inputs.insert(inputs.end(), chosen.drafts.begin(), chosen.drafts.end());
     inputs.insert(inputs.end(), chosen.heads.begin(), chosen.heads.end());
@@ -283,8 +277,21 @@ void check_early(const generate_options& chosen) {
         if (file) inputs.emplace_back(*file);
     }
     inputs = with_checkpoints(std::move(inputs));
-    if (chosen.state) check_output("--state", *chosen.state, inputs);
     if (chosen.state) inputs.emplace_back(*chosen.state);
+    return inputs;
+}
+
+/// What can be refused before a model is loaded, is.
+void check_early(const generate_options& chosen) {
+    check_device(chosen.device, chosen.model.weights);
+    if (parse_cache(chosen.model.cache) != llama::cache_format::f32 && chosen.device != "cpu") {
+        detail::fail("--cache ", io::quote(chosen.model.cache), " is not available with --device ", chosen.device);
+    }
+    check_companions(chosen);
+    check_sampling(chosen.sampling);
+    check_standard_output();
+    const auto inputs = inputs_of(chosen);
+    if (chosen.state) check_output("--state", *chosen.state, {inputs.begin(), inputs.end() - 1});
     check_run_files(chosen.files, inputs);
 }
 
@@ -338,23 +345,25 @@ class generator {
     generator(const generate_options& chosen, const std::function<std::vector<token>(const known_words&)>& prompt,
               const prompt_options* bridged_by = nullptr)
         : chosen_(chosen),
+          requested_(chosen.scheme.scheme),
           asked_(asked_scheme(chosen)),
-          loaded_(asked_, chosen.sampling, chosen.drafts, chosen.heads, bridged_by != nullptr),
+          loaded_(std::make_unique<loaded_scheme>(asked_, chosen.sampling, chosen.drafts, chosen.heads,
+                                                  bridged_by != nullptr)),
           runs_on_(choose_engine(chosen.engine, chosen.model, chosen.device)),
           words_(runs_on_.is_llama_cpp, chosen.model.path),
           prompt_(prompt(words_)),
           stop_marks_(words_.stop_marks(chosen.stop_strings)) {  // before the model
         const passing_note note("loading " + std::filesystem::path(chosen.model.path).filename().string());
         const detail::stopwatch watch;
-        target_.emplace(runs_on_, chosen.model, chosen.engine, chosen.device, loaded_);
+        target_.emplace(runs_on_, chosen.model, chosen.engine, chosen.device, *loaded_);
         if (chosen.calibration && asked_.scheme != "auto") calibrate();
-        if (chosen.state) read_state(*chosen.state, loaded_, state_about(loaded_, *target_, chosen.device));
+        if (chosen.state) read_state(*chosen.state, *loaded_, state_about(*loaded_, *target_, chosen.device));
         if (bridged_by != nullptr && asked_.scheme == "ead") bridge(*bridged_by);
-        target_->prepare(loaded_);
+        target_->prepare(*loaded_);
         load_seconds_ = watch.seconds();
     }
 
-    const loaded_scheme& loaded() const { return loaded_; }
+    const loaded_scheme& loaded() const { return *loaded_; }
     const target_model& target() const { return *target_; }
     /// Without a vocabulary there is none.
     bool has_text() const { return words_.any(); }
@@ -370,16 +379,48 @@ class generator {
                is_named_for_chat(chosen_.model.path);
     }
 
-    /// Answers in turn, from these tokens on. What an answer trained is kept at once.
+    /// Answers in turn, from these tokens on. What an answer trained is kept at once, and its report written.
     void converse(std::span<const token> first, dialogue& with) {
         run_request request{first, options(), {}, {}};
+        request.options.seed += with.again();
         request.options.on_token = [&](const commit::committed_token& t) { return with.show(t); };
+        std::optional<run_recorder> recorder;
+        if (with.report()) {
+            recorder.emplace();
+            request.reads_rows = true;
+            request.on_round = [&](const round_summary& round) { recorder->add(round); };
+        }
+        std::vector<token> said(first.begin(), first.end());
+        statistics before;
         request.next_turn = [&](const run_result& result) {
-            loaded_.learn(result);
-            if (chosen_.state) write_state(*chosen_.state, loaded_);  // whoever reads may end the program
-            return with.answered(result);
+            const statistics counts = since(before, result.counts);
+            before = result.counts;
+            loaded_->learn(result);
+            if (chosen_.state) write_state(*chosen_.state, *loaded_);  // whoever reads may end the program
+            if (recorder) report_answer(*with.report(), request, said, result, counts, *recorder);
+            if (recorder) recorder.emplace();
+            auto more = with.answered(result, counts);
+            said.insert(said.end(), result.ids.begin(), result.ids.end());
+            said.insert(said.end(), more.begin(), more.end());
+            return more;
         };
-        target_->run(loaded_, request);
+        target_->run(*loaded_, request);
+    }
+
+    /// From now on by another scheme, with the same options; throws, with nothing changed, where it cannot be.
+    void choose(const std::string& scheme) {
+        if (chosen_.state || chosen_.calibration) {
+            detail::fail("/scheme: with --state and --calibration the scheme is that of the start, ",
+                         io::quote(loaded_->scheme().scheme));
+        }
+        scheme_options asked = chosen_.scheme;
+        asked.scheme = scheme;
+        auto other = std::make_unique<loaded_scheme>(asked, chosen_.sampling, chosen_.drafts, chosen_.heads);
+        target_->add(*other);
+        target_->prepare(*other);
+        requested_ = scheme;
+        asked_ = std::move(asked);
+        loaded_ = std::move(other);
     }
 
     generation_report decode(const commit::token_sink& sink, std::function<void(const round_summary&)> on_round) {
@@ -389,42 +430,17 @@ class generator {
         request.reads_rows = chosen_.files.records();
         if (!sides_.empty()) request.bridge = &sides_;
         request.options.on_token = sink;
-        generation_report report;
-        report.prompt = prompt_;
-        report.stop_ids = sides_.empty() ? request.options.stop.stop_tokens : sides_.back().end_tokens;
-        report.bridge = request.bridge;
-        report.scheme = loaded_.scheme();
-        report.requested_scheme = chosen_.scheme.scheme;
-        report.seed = chosen_.seed;
-        report.load_seconds = load_seconds_;
-        report.weight_bytes = target_->memory_bytes() + loaded_.drafter_bytes();
-        report.settings = settings_as_json(chosen_, *target_);
-        report.settings["drafters"] = loaded_.paths();
-        if (const auto& exit = loaded_.drafters().exit) report.settings["exit_layer"] = exit->layer();
-        if (const auto& exit = loaded_.drafters().learned) report.settings["exit_layer"] = exit->head().layer();
-        if (const auto& exit = loaded_.drafters().learned_layer) report.settings["exit_layer"] = exit->head().layer();
-        if (const auto& exit = loaded_.drafters().learned_attention) {
-            report.settings["exit_layer"] = exit->identity().layer;
-        }
-        if (!loaded_.verify_seconds().empty()) report.settings["verify_seconds"] = loaded_.verify_seconds();
-        if (chosen_.state) report.settings["state_texts"] = loaded_.learned().texts;
-        report.composed = target_->run(loaded_, request);
-        report.ended = ended_because(report.composed, last_token(report.composed), chosen_.max_tokens,
-                                     last_context(report.composed));
-        known_before_ = loaded_.learned();
-        loaded_.learn(report.composed);
-        if (!report.composed.counts.models.empty()) {
-            report.parameters = loaded_.draft_parameters();
-            report.parameters.push_back(static_cast<double>(target_->parameter_count()));
-        }
+        generation_report report = report_of(request, prompt_, target_->run(*loaded_, request));
+        known_before_ = loaded_->learned();
+        loaded_->learn(report.composed);
         return report;
     }
 
     /// Compares with plain decoding of the same request, in turns until the ratio is known; what there is when Ctrl-C
     /// comes. The first plain decoding's rounds are shown to `on_round`.
     void compare(generation_report& report, const std::function<void(const round_summary&)>& on_round) {
-        loaded_.recall(known_before_);  // every run begins with what the first did, not with this very text
-        if (chosen_.state) report.compared_state_texts = loaded_.learned().texts;
+        loaded_->recall(known_before_);  // every run begins with what the first did, not with this very text
+        if (chosen_.state) report.compared_state_texts = loaded_->learned().texts;
         const passing_note note("decoding plainly and by the scheme in turns, to compare ...");
         report.speeds = paired_speeds(chosen_.compared);
         double rate = report.composed.tokens_per_second();
@@ -440,7 +456,7 @@ class generator {
             if (!report.plain) report.plain = plain;
             if (rate == 0 || plain->ids.empty()) return;
             report.speeds.add(rate, plain->tokens_per_second(), watch.seconds());
-            const bool learns = loaded_.scheme().scheme == "dvi";  // it would know the text the next time
+            const bool learns = loaded_->scheme().scheme == "dvi";  // it would know the text the next time
             if (learns || !report.speeds.wants_more()) return;
         }
     }
@@ -448,20 +464,66 @@ class generator {
     nlohmann::ordered_json record(const generation_report& report, const run_recorder& recorder) const {
         const auto bytes = [this](token id) { return words_.bytes_of(id, true); };
         std::string prompt;
-        for (const token id : prompt_) prompt += bytes(id);
+        for (const token id : report.prompt) prompt += bytes(id);
         const recorded_run run{.command = "generate",
                                .result = as_json(report),
                                .models = models(),
                                .prompt = io::repair_utf8(prompt),
                                .text = report.composed.text,
                                .prefill = report.composed.counts.seconds.prefill};
-        return recorder.record(run, drafters_of(loaded_.scheme(), run.models), bytes);
+        return recorder.record(run, drafters_of(loaded_->scheme(), run.models), bytes);
     }
 
  private:
+    /// What there is to say about a text that followed `prompt`.
+    generation_report report_of(const run_request& request, std::vector<token> prompt, run_result result) const {
+        generation_report report;
+        report.prompt = std::move(prompt);
+        report.stop_ids = sides_.empty() ? request.options.stop.stop_tokens : sides_.back().end_tokens;
+        report.bridge = request.bridge;
+        report.scheme = loaded_->scheme();
+        report.requested_scheme = requested_;
+        report.seed = request.options.seed;
+        report.load_seconds = load_seconds_;
+        report.weight_bytes = target_->memory_bytes() + loaded_->drafter_bytes();
+        report.settings = settings_as_json(chosen_, *target_);
+        report.settings["requested_scheme"] = requested_;
+        report.settings["drafters"] = loaded_->paths();
+        if (const auto layer = exit_layer()) report.settings["exit_layer"] = *layer;
+        if (!loaded_->verify_seconds().empty()) report.settings["verify_seconds"] = loaded_->verify_seconds();
+        if (chosen_.state) report.settings["state_texts"] = loaded_->learned().texts;
+        report.composed = std::move(result);
+        report.ended = ended_because(report.composed, last_token(report.composed), chosen_.max_tokens,
+                                     last_context(report.composed));
+        if (!report.composed.counts.models.empty()) {
+            report.parameters = loaded_->draft_parameters();
+            report.parameters.push_back(static_cast<double>(target_->parameter_count()));
+        }
+        return report;
+    }
+
+    /// The layer that drafts, where the model's first ones do.
+    std::optional<std::size_t> exit_layer() const {
+        const draft_checkpoints& by = loaded_->drafters();
+        if (by.learned_attention) return by.learned_attention->identity().layer;
+        if (by.learned_layer) return by.learned_layer->head().layer();
+        if (by.learned) return by.learned->head().layer();
+        if (by.exit) return by.exit->layer();
+        return std::nullopt;
+    }
+
+    /// Of an answer of a conversation, which these tokens are before.
+    void report_answer(const std::string& path, const run_request& request, const std::vector<token>& before,
+                       run_result result, const statistics& counts, const run_recorder& recorder) const {
+        result.counts = counts;
+        run_file_options into;
+        into.report = path;
+        write_report_files(into, record(report_of(request, before, std::move(result)), recorder));
+    }
+
     /// The same request by the same scheme; nothing if Ctrl-C ended it, for it is then no measure.
     std::optional<run_result> decode_again() const {
-        return unless_cancelled({}, [&](const run_request& request) { return target_->run(loaded_, request); });
+        return unless_cancelled({}, [&](const run_request& request) { return target_->run(*loaded_, request); });
     }
     std::optional<run_result> decode_plainly(std::function<void(const round_summary&)> on_round) const {
         return unless_cancelled(std::move(on_round),
@@ -493,11 +555,11 @@ class generator {
     /// Cheapest first.
     std::vector<recorded_model> models() const {
         std::vector<recorded_model> all;
-        for (const std::string& kind : members_used_by(loaded_.scheme().scheme)) {
-            if (loaded_.files().contains(kind)) all.push_back({kind, loaded_.files().at(kind)});
+        for (const std::string& kind : members_used_by(loaded_->scheme().scheme)) {
+            if (loaded_->files().contains(kind)) all.push_back({kind, loaded_->files().at(kind)});
         }
-        for (const std::string& kind : numbered_drafts(loaded_.files()))
-            all.push_back({kind, loaded_.files().at(kind)});
+        for (const std::string& kind : numbered_drafts(loaded_->files()))
+            all.push_back({kind, loaded_->files().at(kind)});
         if (!chosen_.scheme.adapter.empty()) all.push_back({"adapter", chosen_.scheme.adapter});
         all.push_back({"target", chosen_.model.path});
         return all;
@@ -507,16 +569,16 @@ class generator {
     void calibrate() {
         const std::string& path = *chosen_.calibration;
         const calibration read = read_calibration(path);
-        const auto here = target_->identity(loaded_.files(), chosen_.sampling);
+        const auto here = target_->identity(loaded_->files(), chosen_.sampling);
         for (const std::string& line : compare_identity(read, here, path)) {
             tell("note", "calibration ", path, ": ", line);
         }
-        const calibration_entry* entry = read.find(loaded_.scheme().scheme, chosen_.task);
+        const calibration_entry* entry = read.find(loaded_->scheme().scheme, chosen_.task);
         if (entry == nullptr) {
-            detail::fail("calibration ", path, " holds nothing about scheme '", loaded_.scheme().scheme, "' and task ",
+            detail::fail("calibration ", path, " holds nothing about scheme '", loaded_->scheme().scheme, "' and task ",
                          io::quote(chosen_.task));
         }
-        loaded_.settle(with_settings(asked_, entry->settings, path, chosen_.given));
+        loaded_->settle(with_settings(asked_, entry->settings, path, chosen_.given));
     }
 
     std::vector<turn_model> turn_models() const {
@@ -524,9 +586,9 @@ class generator {
         const auto add = [&](const std::string& path, const auto& model) {
             all.push_back({path, model.vocabulary_size(), model.context_length(), model.vocabulary_fingerprint()});
         };
-        std::vector<std::string> files{loaded_.files().at("draft")};
-        for (const std::string& kind : numbered_drafts(loaded_.files())) files.push_back(loaded_.files().at(kind));
-        const std::vector<model::any_model> drafts = loaded_.draft_models();
+        std::vector<std::string> files{loaded_->files().at("draft")};
+        for (const std::string& kind : numbered_drafts(loaded_->files())) files.push_back(loaded_->files().at(kind));
+        const std::vector<model::any_model> drafts = loaded_->draft_models();
         for (std::size_t i = 0; i < drafts.size(); ++i) add(files.at(i), drafts[i]);
         target_->visit([&](const auto& model) { add(chosen_.model.path, model); });
         return all;
@@ -534,7 +596,7 @@ class generator {
 
     /// What is of one vocabulary, where there are several.
     void refuse_ids() const {
-        const auto& length = loaded_.scheme().length;
+        const auto& length = loaded_->scheme().length;
         const char* const why = ", but the models have different vocabularies";
         if (length && *length > 0) detail::fail("--length is ", *length, why, " and cannot draft for each other");
         if (!chosen_.biases.empty()) {
@@ -577,12 +639,13 @@ class generator {
     void warm_up(run_request request) const {
         request.options.stop.max_tokens = std::min<std::size_t>(chosen_.max_tokens, 8);
         request.on_round = {};
-        target_->run(loaded_, request);
+        target_->run(*loaded_, request);
     }
 
     const generate_options& chosen_;
-    scheme_options asked_;  ///< with a calibration, `auto` is the scheme that it has for it
-    loaded_scheme loaded_;
+    std::string requested_;  ///< scheme
+    scheme_options asked_;   ///< with a calibration, `auto` is the scheme that it has for it
+    std::unique_ptr<loaded_scheme> loaded_;
     engine_choice runs_on_;
     known_words words_;
     std::vector<token> prompt_;
@@ -612,17 +675,51 @@ void tell_of_options(const generate_options& chosen, const generator& writer) {
     }
 }
 
+/// Sampled as the model's files ask for, where the user does not say; a rule that is for temperature 0 alone, at that.
+/// What to say of it.
+std::string take_chat_defaults(generate_options& chosen) {
+    const std::string& accept = chosen.scheme.accept;
+    if (accept == "exact" || accept == "fuzzy_greedy" || chosen.scheme.scheme == "eaad_as_published") return "";
+    return take_sampling_defaults(chosen.sampling, chosen.given, chosen.model.path);
+}
+
+/// Another scheme than the one at hand, if the user wants it.
+void change_scheme(generator& writer, dialogue& with) {
+    const auto name = with.wanted_scheme();
+    if (!name) return;
+    try {
+        writer.choose(*name);
+        tell("note", "the scheme is ", writer.loaded().scheme().scheme);
+    } catch (const error& problem) {
+        with.refuse(problem.what());
+    }
+}
+
 /// The first message may be an option; the others are read.
-void chat(const generate_options& chosen) {
+void chat(generate_options chosen, bool colour_origin) {
     check_early(chosen);
+    const std::string taken = take_chat_defaults(chosen);
     std::optional<conversation> talk;
     generator writer(chosen, [&](const known_words& words) {
         talk.emplace(words, chosen.prompt.system);
         return std::vector<token>();
     });
     tell_of_options(chosen, writer);
-    dialogue with(writer.words(), std::move(*talk), chosen.prompt.text, writer.target().context_length());
+    if (!taken.empty()) tell("note", "sampling: ", taken);
+    const auto check_report = [&](const std::string& path) {
+        run_file_options into;
+        into.report = path;
+        check_run_files(into, inputs_of(chosen));
+    };
+    dialogue with(writer.words(), std::move(*talk),
+                  {.first = chosen.prompt.text,
+                   .context = writer.target().context_length(),
+                   .max_tokens = chosen.max_tokens,
+                   .colour_origin = colour_origin,
+                   .is_greedy = chosen.sampling.temperature.value == 0,
+                   .check_report = check_report});
     while (!with.over()) {
+        change_scheme(writer, with);
         const std::vector<token> first = with.begin();
         if (!first.empty()) writer.converse(first, with);
     }
@@ -706,7 +803,8 @@ void note_given(const CLI::App& command, generate_options& chosen) {
         chosen.scheme.given[option] = is_flag ? "" : named.results().back();
     }
     note_cache(command, chosen.engine, chosen.model);
-    for (const char* name : {"task", "compare-seconds"}) {
+    for (const char* name :
+         {"task", "compare-seconds", "temperature", "top-k", "top-p", "min-p", "repetition-penalty"}) {
         const CLI::Option* const named = command.get_option_no_throw(std::string("--") + name);
         if (named != nullptr && named->count() > 0) chosen.given.insert(name);
     }
@@ -762,9 +860,13 @@ void add_chat(CLI::App& program) {
     command->add_option("--device", chosen->device, "cpu")->type_name("NAME")->default_str("cpu");
     add_state_option(*command, chosen);
     add_calibration_options(*command, chosen);
-    command->callback([command, chosen] {
+    command->get_option("--temperature")->default_str("the model's own, or 0.7");
+    command->get_option("--top-p")->default_str("the model's own, or 0.9");
+    const auto colour_origin = std::make_shared<bool>(false);
+    command->add_flag("--colour-origin", *colour_origin, "On a terminal, colour tokens by who proposed them");
+    command->callback([command, chosen, colour_origin] {
         note_given(*command, *chosen);
-        chat(*chosen);
+        chat(*chosen, *colour_origin);
     });
 }
 

@@ -31,13 +31,12 @@ constexpr std::array<option_group, 5> groups{{
      "max-tokens temperature top-k top-p min-p seed repetition-penalty presence-penalty frequency-penalty logit-bias "
      "stop "
      "ignore-eos"},
-    {"Output", "compare compare-seconds json report record trace output state calibration task help"},
+    {"Output", "compare compare-seconds json colour-origin report record trace output state calibration task help"},
     {"Drafting", ""},  // what is in no other
 }};
 constexpr std::string_view everyday =
     "model threads context gpu-layers prompt prompt-file prompts chat system scheme draft max-tokens temperature seed "
-    "stop compare json "
-    "report output together";
+    "stop compare json colour-origin report output together";
 constexpr std::size_t few = 16;  ///< options that are shown at once
 
 constexpr std::array<std::pair<std::string_view, std::string_view>, 4> examples{{

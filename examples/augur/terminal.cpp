@@ -2,6 +2,7 @@
 
 #include <signal.h>
 #include <sys/ioctl.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include <array>
@@ -22,6 +23,15 @@ constexpr std::string_view save = "\0337", restore = "\0338", next_line = "\033[
 constexpr double seconds_between_updates = 0.2;
 volatile sig_atomic_t wished = 0;  // by Ctrl-C: to stop
 struct sigaction action_before;
+constexpr std::string_view mark_pastes = "\033[?2004h", no_paste_marks = "\033[?2004l";
+termios settings_before;
+struct sigaction ended_before;
+
+/// Of functions that a signal may call.
+void undo_paste_marks() {
+    static_cast<void>(!::write(STDOUT_FILENO, no_paste_marks.data(), no_paste_marks.size()));
+    ::tcsetattr(STDIN_FILENO, TCSANOW, &settings_before);
+}
 
 std::string_view colour_of(origin from) {
     constexpr std::array<std::string_view, 4> colours = {"\033[32m", "\033[33m", "\033[36m", ""};
@@ -108,10 +118,35 @@ void print_text(std::string_view text) {
     look_of(STDOUT_FILENO).terminal ? print(harmless(text)) : print(text);
 }
 
-text_output::text_output(stream_look look, bool with_legend) : look_(look) {
+marked_pastes::marked_pastes() : marks_(look_of(STDIN_FILENO).terminal && look_of(STDOUT_FILENO).live) {
+    if (!marks_ || ::tcgetattr(STDIN_FILENO, &settings_before) != 0) {
+        marks_ = false;
+        return;
+    }
+    struct sigaction leave {};
+    leave.sa_handler = [](int number) {
+        undo_paste_marks();
+        ::sigaction(number, &ended_before, nullptr);
+        ::raise(number);
+    };
+    ::sigaction(SIGINT, nullptr, &ended_before);
+    if (ended_before.sa_handler != SIG_IGN) ::sigaction(SIGINT, &leave, nullptr);
+    termios settings = settings_before;
+    settings.c_lflag &= ~static_cast<tcflag_t>(ECHOCTL);
+    ::tcsetattr(STDIN_FILENO, TCSANOW, &settings);
+    print(mark_pastes);
+}
+
+marked_pastes::~marked_pastes() {
+    if (!marks_) return;
+    undo_paste_marks();
+    ::sigaction(SIGINT, &ended_before, nullptr);
+}
+
+text_output::text_output(stream_look look, bool by_origin, bool with_legend) : look_(look), by_origin_(by_origin) {
     if (!look_.live) return;
     std::setlocale(LC_CTYPE, "C.UTF-8");  // for the width of characters
-    if (!look_.colour || !with_legend) return;
+    if (!look_.colour || !by_origin_ || !with_legend) return;
     std::string legend;
     for (const origin from : {origin::accepted, origin::correction, origin::bonus, origin::plain}) {
         legend.append(legend.empty() ? "" : "   ")
@@ -145,7 +180,7 @@ std::string text_output::painted(origin from, std::string_view text) {
     const std::string safe = harmless(text);
     if (!safe.empty()) line_open_ = safe.back() != '\n';
     advance(safe);
-    const std::string_view colour = look_.colour && !safe.empty() ? colour_of(from) : "";
+    const std::string_view colour = look_.colour && by_origin_ && !safe.empty() ? colour_of(from) : "";
     return colour.empty() ? safe : std::string(colour).append(safe).append(undo);
 }
 

@@ -56,11 +56,27 @@ class interruption {
 /// show as '?'.
 void print_text(std::string_view text);
 
-/// Writes tokens to standard output as they come: on a terminal coloured by origin, below a legend and above a line
-/// with the rate so far; elsewhere the text alone (print_text).
+/// While it lives, a terminal marks what is pasted, and shows control characters as they are, so that these marks are
+/// not seen. A signal that ends the program undoes it.
+class marked_pastes {
+ public:
+    static constexpr std::string_view begin = "\033[200~", end = "\033[201~";
+
+    /// Nothing is done unless standard input and output are a terminal that takes more than text.
+    marked_pastes();
+    marked_pastes(const marked_pastes&) = delete;
+    marked_pastes& operator=(const marked_pastes&) = delete;
+    ~marked_pastes();
+
+ private:
+    bool marks_;
+};
+
+/// Writes tokens to standard output as they come: on a terminal above a line with the rate so far, and if asked
+/// coloured by origin, below a legend; elsewhere the text alone (print_text).
 class text_output {
  public:
-    explicit text_output(stream_look look, bool legend = true);
+    explicit text_output(stream_look look, bool by_origin = true, bool legend = true);
 
     /// `text` became final with a token of this origin.
     void show(origin from, std::string_view text);
@@ -73,6 +89,7 @@ class text_output {
     void advance(std::string_view text);
 
     stream_look look_;
+    bool by_origin_;
     std::optional<double> started_;
     double updated_ = 0;
     std::string rate_;

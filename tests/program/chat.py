@@ -39,8 +39,9 @@ class Chat(ProgramTest):
         reading, writing = os.pipe()
         os.write(writing, said if isinstance(said, bytes) else said.encode())
         os.close(writing)
+        greedy = () if "--temperature" in arguments else ("--temperature", 0)
         with open(reading, "rb") as piped:
-            done = run("chat", "--model", model, *arguments, stdin=piped, **options)
+            done = run("chat", "--model", model, *arguments, *greedy, stdin=piped, **options)
         self.assertEqual(expect, done.returncode, done.stderr)
         if expect:
             return done
@@ -130,12 +131,23 @@ class Chat(ProgramTest):
         self.assertEqual(self.generated("--chat", "-p", "A\nB", *SAYS_LETTERS, "-n", 8)["text"], answers[0])
         answers, _ = self.chat("", *SAYS_LETTERS)
         self.assertEqual([], answers)
+        answers, _ = self.chat('"""\nA\n/exit\n"""\n"""/reset"""\n', *SAYS_LETTERS, "-n", 8)
+        self.assertEqual(self.generated("--chat", "-p", "A\n/exit", *SAYS_LETTERS, "-n", 8)["text"], answers[0])
+        self.assertEqual(2, len(answers))
 
     def test_what_cannot_be_said(self):
         for said, expected in {
             b"A\nab\xff\n": [b"line 2 of standard input", b"0xff"],
-            b"A\n/quit\n": [b"'/quit'", b"/exit, /reset"],
-            b"A\n" + b"x" * 300 + b"\n": [b"context of 256", b"/reset"],
+            b"A\n/quit\n": [b"'/quit'", b"/help, /exit, /reset"],
+            b"A\n/sytem Be brief.\n": [b"'/sytem'", b"/system"],
+            b"A\n/save\n": [b"/save needs FILE"],
+            b"/undo\n": [b"/undo", b"no answer yet"],
+            b"A\n/reset it\n": [b"/reset stands alone", b"'it'"],
+            b"A\n/load " + bytes(FOLDER / "none.json") + b"\n": [b"none.json"],
+            b"A\n/report run.txt\n": [b"run.txt", b".html"],
+            b"A\n/scheme sd\n": [b"sd"],
+            b"A\n\"\"\"B\nC\n": [b"line 2 of standard input", b"nothing ends"],
+            b"A\n" + b"x" * 300 + b"\n": [b"context of 256", b"has room for 256"],
             b"x" * 300 + b"\n": [b"context of 256", b"has room for 256"],
         }.items():
             done = self.chat(said, *SAYS_LETTERS, "-n", 5, expect=1)
@@ -152,12 +164,71 @@ class Chat(ProgramTest):
         self.assertEqual(["the context of 40 tokens is full"] * 2, [told["why"] for told in said])
         self.assertEqual(["40"] * 2, [told["held"] for told in said])
 
+    def test_the_oldest_messages_are_left_out_where_the_context_is_full(self):
+        """The system message stays; what is left is the conversation that `generate` is given."""
+        settings = ("--context", 125, "-n", 20, *SAYS_LETTERS)
+        reading, writing = os.pipe()
+        os.write(writing, b"AAAAA\nBBBBB\nCCCCC\n")
+        os.close(writing)
+        with open(reading, "rb") as piped:
+            done = self.works("chat", "--model", TARGET, "--system", "S", "--temperature", 0, *settings, stdin=piped)
+        self.assertEqual(1, done.stderr.count(b"context of 125 tokens is full: the oldest 1 message and its answer are left out"), done.stderr)
+        answers = done.stdout.decode().splitlines()
+        prompt = f"<|im_start|>system\nS<|im_end|>\n{user('BBBBB')}{answers[1]}<|im_end|>\n"
+        self.assertEqual(self.generated("-p", prompt + user("CCCCC"), *settings)["text"], answers[2])
+
+    def test_commands_that_change_the_conversation(self):
+        """What follows is what follows the conversation that they leave, as if it had been said so."""
+        saved, report, settings = FOLDER / "saved.json", FOLDER / "chat.html", (*SAYS_LETTERS, "-n", 12)
+        plain, _ = self.chat("A\nB\nC\n", *settings)
+        answers, _ = self.chat(f"A\nB\n/save {saved}\nC\n/undo\n/undo\nB\n/regenerate\n", *settings)
+        self.assertEqual([*plain, plain[1], plain[1]], answers)
+        messages = [{"role": role, "content": text} for pair in zip("AB", plain) for role, text in zip(("user", "assistant"), pair)]
+        self.assertEqual({"format": "augur conversation", "version": 1, "messages": messages}, json.loads(saved.read_text()))
+        answers, _ = self.chat(f"/help\n/load {saved}\n/scheme lookup\n/report {report}\nC\n/scheme plain\n/undo\nC\n/system\n", *settings)
+        self.assertEqual([plain[2]] * 2, answers[-2:])
+        self.assertIn("/regenerate", "\n".join(answers[:-2]))
+        self.assertIn(plain[2][-3:], report.read_text())
+        answers, _ = self.chat("/system Be brief.\nHello\n/reset\nHello\n", *settings)
+        self.assertEqual([self.generated("--chat", "-p", "Hello", "--system", "Be brief.", *settings)["text"]] * 2, answers)
+        answers, _ = self.chat("A\n/regenerate\n", *settings, "--temperature", 2)
+        self.assertNotEqual(*answers)
+        self.assertEqual(self.generated("--chat", "-p", "A", *settings, "--temperature", 2, "--seed", 1)["text"], answers[1])
+
+    def test_files_that_are_no_saved_conversations(self):
+        path, turn = FOLDER / "bad.json", {"role": "user", "content": "A"}
+        for messages, expected in (([turn], b"has no answer"), ([turn, turn], b"messages[1] is of 'user'"), ([{"role": "user"}], b"content"), (3, b"array")):
+            path.write_text(json.dumps({"format": "augur conversation", "version": 1, "messages": messages}))
+            self.assertIn(expected, self.chat(f"/load {path}\n", *SAYS_LETTERS, expect=1).stderr)
+        path.write_text(json.dumps({"format": "augur run", "version": 1, "messages": []}))
+        self.assertIn(b"'augur run'", self.chat(f"/load {path}\n", *SAYS_LETTERS, expect=1).stderr)
+
+    def test_sampled_as_the_models_files_ask_for(self):
+        keys = [tiny_model.pair(f"general.sampling.{key}", tiny_model.F32, value) for key, value in (("temp", 1.5), ("top_p", 0.75))]
+        asks = tiny_model.write(FOLDER / "asks.gguf", words=tiny_model.tokenizer(tiny_model.CHATML) + keys)
+        for model, asked, note in (
+            (asks, ("--temperature", 1.5, "--top-p", 0.75), b"--temperature 1.5, --top-p 0.75, as "),
+            (TARGET, ("--temperature", 0.7, "--top-p", 0.9), b"--temperature 0.7, --top-p 0.9, for the model's files do not say how"),
+        ):
+            done = self.works("chat", "--model", model, "-p", "A", *SAYS_LETTERS, "-n", 24, stdin=subprocess.DEVNULL)
+            self.assertEqual(1, done.stderr.count(note), done.stderr)
+            known = self.generated("--chat", "-p", "A", *SAYS_LETTERS, "-n", 24, *asked, model=model)["text"]
+            self.assertEqual(known, done.stdout.decode().splitlines()[0])
+        done = self.works("chat", "--model", TARGET, "--top-p", 0.5, stdin=subprocess.DEVNULL)
+        self.assertIn(b"sampling: --temperature 0.7, for", done.stderr)
+        given = self.works("chat", "--model", asks, "-p", "A", *SAYS_LETTERS, "-n", 24, "--temperature", 0, stdin=subprocess.DEVNULL)
+        self.assertNotIn(b"sampling", given.stderr)
+        self.assertEqual(self.generated("--chat", "-p", "A", *SAYS_LETTERS, "-n", 24, model=asks)["text"], given.stdout.decode().splitlines()[0])
+        spoilt = [tiny_model.pair("general.sampling.top_p", tiny_model.F32, 1.5)]
+        path = tiny_model.write(FOLDER / "spoilt.gguf", words=tiny_model.tokenizer(tiny_model.CHATML) + spoilt)
+        self.refuses(["spoilt.gguf: top_p", "1.5"], "chat", "--model", path, "-p", "A")
+
     def test_models_that_cannot_chat(self):
         for changes, expected in (({"chat_template": None}, "chat template"), ({"words": False}, "'augur chat'")):
             path = tiny_model.write(FOLDER / "mute.gguf", **changes)
             self.refuses(expected, "chat", "--model", path)
         self.refuses(["--model", "augur chat --help"], "chat")
-        self.refuses(["nan"], "chat", "-m", tiny_model.write(FOLDER / "nan.gguf", spoil=float("nan")), "-p", "A", printed=b"")
+        self.refuses(["nan"], "chat", "-m", tiny_model.write(FOLDER / "nan.gguf", spoil=float("nan")), "-p", "A", "--temperature", 0, printed=b"")
 
     def test_a_state_goes_on_from_answer_to_answer(self):
         path, said = FOLDER / "chat_state.json", ("--scheme", "lookup", "--threads", 1, *SAYS_LETTERS, "-n", 24)
@@ -178,7 +249,7 @@ class Chat(ProgramTest):
 
     def test_an_answer_is_kept_before_the_next_line_is_awaited(self):
         path = FOLDER / "awaited_state.json"
-        command = [PROGRAM, "chat", "-m", TARGET, "--scheme", "lookup", *SAYS_LETTERS, "-n", "8", "--state", path]
+        command = [PROGRAM, "chat", "-m", TARGET, "--scheme", "lookup", *SAYS_LETTERS, "-n", "8", "--temperature", "0", "--state", path]
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(), bufsize=0)
         process.stdin.write(b"A\n")
         process.stdout.readline()
@@ -243,11 +314,13 @@ class Chat(ProgramTest):
 class Terminal(ProgramTest):
     """What a person sees and presses."""
 
+    asked = ()
+
     def setUp(self):
         master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
         changes = environment(TERM="xterm-256color", AUGUR_FAMILY=str(FOLDER / "none"))
-        command = [PROGRAM, "chat", "-m", ENDLESS[2], "-n", str(1 << 20), *SAYS_LETTERS]
+        command = [PROGRAM, "chat", "-m", ENDLESS[2], "-n", str(1 << 20), "--temperature", "0", *SAYS_LETTERS, *self.asked]
         self.process = subprocess.Popen(
             command, stdin=slave, stdout=slave, stderr=slave, env=changes, preexec_fn=lambda: (os.setsid(), fcntl.ioctl(0, termios.TIOCSCTTY, 0))
         )  # fmt: skip
@@ -265,12 +338,21 @@ class Terminal(ProgramTest):
     def press(self, keys):
         os.write(self.master, keys)
 
+    def test_what_is_pasted_is_one_message(self):
+        self.wait_for(rb"\x1b\[\?2004h[^>]*> ")  # pastes are marked
+        self.press(b"\x1b[200~/exit\nA\x1b[201~\n")
+        self.wait_for(rb"tokens/s")
+        self.press(b"\x03")
+        self.wait_for(rb"\[by Ctrl-C: [^\n]*\n[^>]*> ")
+        self.press(b"/exit\n")
+        self.assertEqual(0, self.process.wait(timeout=60))
+
     def test_control_c_ends_the_answer_then_the_program(self):
         self.wait_for(rb"Ctrl-C ends an answer[^\n]*\n[^>]*> ")
         for turn in range(2):
             self.press(b"HELLO\n")
             seen = self.wait_for(rb"tokens/s")
-            self.assertEqual(turn == 0, "\u25cf accepted".encode() in seen)  # the legend, once
+            self.assertNotIn("\u25cf accepted".encode(), seen)  # colours come by --colour-origin alone
             self.press(b"\x03")
             self.wait_for(rb"\[by Ctrl-C: \d+ tokens[^\n]*\n[^>]*> ")
             self.assertIsNone(self.process.poll())
@@ -288,6 +370,24 @@ class Terminal(ProgramTest):
         self.wait_for(rb"augur: error: the command '/quit' is unknown[^\n]*\n[^>]*> ")
         self.press(b"/exit\n")
         self.assertEqual(0, self.process.wait(timeout=60))
+
+
+class Coloured(Terminal):
+    """By who proposed the tokens."""
+
+    asked = ("--colour-origin",)
+
+    def test_control_c_ends_the_answer_then_the_program(self):
+        self.wait_for(rb"> ")
+        for turn in range(2):
+            self.press(b"HELLO\n")
+            self.assertEqual(turn == 0, "\u25cf accepted".encode() in self.wait_for(rb"tokens/s"))  # the legend, once
+            self.press(b"\x03")
+            self.wait_for(rb"\[by Ctrl-C: [^\n]*\n[^>]*> ")
+        self.press(b"\x04")
+        self.assertEqual(0, self.process.wait(timeout=60))
+
+    test_control_d_ends_it = test_a_mistake_does_not_end_it = test_what_is_pasted_is_one_message = None
 
 
 if __name__ == "__main__":

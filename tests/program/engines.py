@@ -146,7 +146,7 @@ class Schemes(EngineTest):
         self.assertEqual(got["text"][: got["text"].index(cut)], stopped["text"])
 
     def test_chat(self):
-        done = self.works("chat", "--model", TARGET, *HERE, "--max-tokens", 5, "--prompt", "the", "--scheme", "lookup")
+        done = self.works("chat", "--model", TARGET, *HERE, "--max-tokens", 5, "--prompt", "the", "--scheme", "lookup", "--temperature", 0)
         self.assertRegex(done.stderr, rb"5 tokens")
 
 
@@ -312,7 +312,7 @@ class OtherCommands(EngineTest):
         words = tiny_model.tokenizer(tiny_model.CHATML)
         words[words.index(named)] = tiny_model.pair("tokenizer.ggml.pre", tiny_model.STRING, "mpt")
         path = tiny_families.write_qwen3(FOLDER / "mpt.gguf", words=words)
-        given = ("--model", path, *HERE, "--max-tokens", 5, "--scheme", "lookup")
+        given = ("--model", path, *HERE, "--max-tokens", 5, "--scheme", "lookup", "--temperature", 0)
         says = FOLDER / "says.txt"
         says.write_text("the cat\nthe\n")
         with says.open() as piped:

@@ -60,6 +60,9 @@ class InABrowser(ProgramTest):
             self.assertEqual(f"{100 * result['acceptance']:.1f} %", said(r'data-key="acceptance">(.*?)<'))
         shown_counts = [int(each.replace(",", "")) for each in re.findall(r'<li data-kind=.*?<b>([\d,]+)</b>', shown)]
         self.assertEqual(len(result["ids"]), sum(shown_counts))
+        count = len(result["prompt_ids"])
+        self.assertIn(f'<details class="fold"><summary>prompt, {count} token{"s" if count > 1 else ""}</summary>', shown)  # closed
+        self.assertEqual("plain" not in result and result["scheme"] != "plain", 'id="how"' in shown)
         return shown
 
     def test_what_it_says_is_what_the_record_says(self):
