@@ -407,7 +407,7 @@ class Grow(ProgramTest):
         for kind in other:
             self.refuses(["needs heads"], "generate", "--model", TARGET, "--prompt", "a", "--scheme", other[kind], "--heads", FOLDER / f"{kind}_lm_head.safetensors")
         prefixed = tiny_model.write_published_heads(FOLDER / "prefix.safetensors", "hydra", prefix_embeding_layer=True)
-        result = self.generated(*using, "--heads", prefixed)  # of Hydra++
+        result = self.generated(*using, "--heads", prefixed, "--length", 2)  # of Hydra++
         self.assertEqual(("hydra", plain["ids"]), (result["scheme"], result["ids"]))
         self.assertGreater(result["stages"][0]["drafted"], 0)
         prompts = FOLDER / "prefix.jsonl"
