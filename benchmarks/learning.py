@@ -7,6 +7,8 @@
     ablations   the exit after the middle one of --layers, one switch changed at a time
     shift       what --scheme names, by default that exit, on prompts of one class, then of another, then of the first again; beside it
                 frozen at each change
+    slow        that exit while the verifier is the model, and while it learns, too, a period of --slow-period tokens each, by committed tokens
+                and by its own earlier rows; with --score both verifiers' perplexity on texts that neither wrote
 
 Acceptance is accepted over drafted tokens; drafts have --length of them, 1 by default: then it is how often the draft's first choice is
 the target's. Updates come after every --every tokens however long they take, so that figures are those of the prompts and not of the
@@ -34,6 +36,7 @@ ABLATIONS = {
     "REINFORCE": ("--policy", "reinforce", "--newest", "64", "--accept", "rejection_sampling", "--temperature", "1"),
     "raw probability": ("--policy", "probability"),
     "margin": ("--policy", "margin"),
+    "reward-masked": ("--policy", "reward_masked"),
     "reverse KL": ("--kl", "reverse"),
     "no residual KL": ("--floor", "0"),
     "no anchor": ("--anchor", "0"),
@@ -41,6 +44,8 @@ ABLATIONS = {
     "without norm": ("--norm", "none"),
     "without alpha": ("--scale", "none"),
     "accepted positions alone": ("--accepted-only",),
+    "... above 20 % acceptance": ("--accepted-only", "--accepted-from", "acceptance"),
+    "lambda by acceptance": ("--lambda", "acceptance"),
     "the last layer, too": ("--layer-rank", "16"),
     "... and its attention": ("--layer-rank", "16", "--attention-rank", "16"),
 }
@@ -50,7 +55,7 @@ def options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     runs.add_options(parser)
     add = parser.add_argument
-    add("parts", nargs="+", choices=("curves", "ablations", "shift"))
+    add("parts", nargs="+", choices=("curves", "ablations", "shift", "slow"))
     add("--layers", type=int, nargs="+", default=[6, 10, 15, 20])
     add("--heads", type=pathlib.Path, help="a folder with hydra.gguf and eagle.gguf of the model's family")
     add("--scheme", default="dvi", choices=("dvi", "medusa", "hydra"), help="of the shift: an exit, or heads without --heads untrained")
@@ -60,6 +65,9 @@ def options():
     add("--every", type=int, default=8)
     add("--windows", type=int, default=4, help="parts of a run whose acceptance is shown (%(default)s)")
     add("--threads", type=int, help="of the program")
+    add("--tau", type=float, help="of the ablations: tokens until KL's weight has decayed to 37 %% (the program's)")
+    add("--slow-period", type=int, default=512, help="tokens between two periods of the verifier's updates (%(default)s)")
+    add("--score", type=pathlib.Path, help="JSON lines: prompts that the verifiers are scored on")
     add("--switch", nargs="*", choices=sorted(ABLATIONS), help="only these ablations")
     return parser.parse_args()
 
@@ -97,17 +105,18 @@ def learn(chosen, prompts, arguments, adapter=None, before=None):
     name = hashlib.sha256(json.dumps([command, lines, str(before)]).encode()).hexdigest()[:16]
     kept, texts, plain = chosen.output / f"{name}.jsonl", chosen.output / f"{name}.prompts", Plain(chosen)
     drawn = "rejection_sampling" in command  # another text of the same distribution
+    own = "--slow-updates" in command  # plain decoding's by a verifier of its own, with which the program compares
     if not kept.exists():
         texts.write_text(lines, encoding="utf-8")
         if adapter:
             adapter.unlink(missing_ok=True)
         if before:
             shutil.copy(before, adapter)
-        command += ["--prompts", str(texts)] + ([] if drawn or plain.knows(prompts) else ["--compare"])
+        command += ["--prompts", str(texts)] + ([] if drawn or (plain.knows(prompts) and not own) else ["--compare"])
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             sys.exit(f"{' '.join(map(str, arguments))}: {done.stderr.strip()}")
-        if not drawn:
+        if not drawn and not own:
             plain.compare(prompts, [json.loads(line) for line in done.stdout.splitlines()])
         kept.write_text(done.stdout, encoding="utf-8")
     return [json.loads(line) for line in kept.read_text(encoding="utf-8").splitlines()]
@@ -173,7 +182,18 @@ def curves(chosen, prompts):
 def ablations(chosen, prompts):
     layer = chosen.layers[len(chosen.layers) // 2]
     names = [name for name in ABLATIONS if not chosen.switch or name in chosen.switch]
-    return {name: summary(learn(chosen, prompts, exit_after(chosen, layer, *ABLATIONS[name])), chosen.windows) for name in names}
+    tau = ("--tau", chosen.tau) if chosen.tau else ()
+    return {name: summary(learn(chosen, prompts, exit_after(chosen, layer, *tau, *ABLATIONS[name])), chosen.windows) for name in names}
+
+
+def slow(chosen, prompts):
+    exit_alone = exit_after(chosen, chosen.layers[len(chosen.layers) // 2])
+    score = ("--score", chosen.score) if chosen.score else ()
+    found = {"the model": summary(learn(chosen, prompts, exit_alone), chosen.windows)}
+    for target in ("committed", "soft"):
+        said = learn(chosen, prompts, (*exit_alone, "--slow-updates", target, "--slow-period", chosen.slow_period, *score))
+        found[f"slow updates, {target}"] = summary(said, chosen.windows) | {"verifier": said[-1]["verifier"]}
+    return found
 
 
 def shift(chosen, by_task):
@@ -201,6 +221,18 @@ def table(found, count):
     return "\n".join(lines) + "\n"
 
 
+def verifiers_table(found):
+    """Of the verifiers that learned; what is held back are committed tokens, what is scored are others' texts."""
+    lines = ["|verifier|periods kept|undone|nats from the model|perplexity held back|the model's|scored|the model's|first choice|the model's|", "|" + "-|" * 10]
+    for name, of in found.items():
+        if "verifier" in of:
+            told, score = of["verifier"], of["verifier"].get("score", {})
+            cells = [name, told["kept"], told["rolled_back"], cell(told["kl_of_model"], 4), cell(told["perplexity"], 3), cell(told["model_perplexity"], 3)]
+            cells += [cell(score.get(key), 3) for key in ("perplexity", "model_perplexity", "first_choice", "model_first_choice")]
+            lines.append("|" + "|".join(map(str, cells)) + "|")
+    return "\n".join(lines) + "\n"
+
+
 def main():
     chosen = options()
     chosen.output.mkdir(parents=True, exist_ok=True)
@@ -210,9 +242,9 @@ def main():
     by_task = runs.prompts_of(chosen.prompts, limit=chosen.limit)
     for part in chosen.parts:
         prompts = by_task if part == "shift" else in_order(by_task)
-        found = {"curves": curves, "ablations": ablations, "shift": shift}[part](chosen, prompts)
+        found = {"curves": curves, "ablations": ablations, "shift": shift, "slow": slow}[part](chosen, prompts)
         (chosen.output / f"{part}.json").write_text(json.dumps({"command": runs.command_line(), "found": found}, indent=1) + "\n", encoding="utf-8")
-        page = table(found, chosen.windows)
+        page = table(found, chosen.windows) + ("\n" + verifiers_table(found) if part == "slow" else "")
         (chosen.output / f"{part}.md").write_text(page, encoding="utf-8")
         print(page)
     return 0

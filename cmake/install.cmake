@@ -23,9 +23,36 @@ if(augur_HAS_LLAMA_CPP)
   install(FILES ${CMAKE_CURRENT_LIST_DIR}/find_llama_cpp.cmake DESTINATION ${augur_package_directory})
 endif()
 
+if(TARGET augur_program)
+  install(TARGETS augur_program RUNTIME)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples/family DESTINATION ${CMAKE_INSTALL_DATADIR}/augur)
+endif()
+
+# pkg-config's files; of llama with what it needs.
+foreach(part IN ITEMS augur augur-llama)
+  if(part STREQUAL "augur" OR augur_HAS_LLAMA)
+    configure_file(${CMAKE_CURRENT_LIST_DIR}/${part}.pc.in ${PROJECT_BINARY_DIR}/${part}.pc @ONLY)
+    install(FILES ${PROJECT_BINARY_DIR}/${part}.pc DESTINATION ${CMAKE_INSTALL_DATADIR}/pkgconfig)
+  endif()
+endforeach()
+
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/augur-config.cmake.in ${PROJECT_BINARY_DIR}/augur-config.cmake
                               INSTALL_DESTINATION ${augur_package_directory})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/augur-config-version.cmake COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
 install(FILES ${PROJECT_BINARY_DIR}/augur-config.cmake ${PROJECT_BINARY_DIR}/augur-config-version.cmake
         DESTINATION ${augur_package_directory})
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+# cpack -G DEB, cpack -G TGZ
+set(CPACK_PACKAGE_VENDOR "augur")
+set(CPACK_PACKAGE_CONTACT "augur <augur@localhost>")
+set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
+set(CPACK_PACKAGE_DESCRIPTION "Headers of a template library for speculative decoding, and its program where that was built.")
+set(CPACK_GENERATOR TGZ DEB)
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "nlohmann-json3-dev, libpcre2-dev, libeigen3-dev")
+include(CPack)

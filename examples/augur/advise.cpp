@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "commands.hpp"
+#include "family_folder.hpp"
 #include "limits.hpp"
 #include "llama_shape.hpp"
 #include "message.hpp"
@@ -30,7 +31,7 @@ using json = nlohmann::ordered_json;
 using reader = io::json_reader<json>;
 
 struct advise_options {
-    std::string shape = "8b", weights, acceptance = AUGUR_FAMILY_DIRECTORY "/smollm2-135m/acceptance.json";
+    std::string shape = "8b", weights, acceptance = family_folder() + "/smollm2-135m/acceptance.json";
     std::size_t vocabulary = 49152, context = 128, threads = 0, exit_layer = 0, turns = 9;
     bool json = false;
 };

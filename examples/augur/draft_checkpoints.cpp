@@ -18,6 +18,7 @@
 #include <system_error>
 #include <utility>
 
+#include "family_folder.hpp"
 #include "message.hpp"
 #include "models.hpp"
 #include "scheme.hpp"
@@ -32,7 +33,7 @@ constexpr const char* checkpoint_kinds[] = {"draft", "qualifier", "exit", "eagle
 
 std::vector<std::string> bundle_folders() {
     const char* chosen = std::getenv("AUGUR_FAMILY");
-    std::istringstream text(chosen == nullptr ? AUGUR_FAMILY_DIRECTORY : chosen);
+    std::istringstream text(chosen == nullptr ? family_folder() : chosen);
     std::vector<std::string> folders;
     for (std::string folder; std::getline(text, folder, ':');) {
         if (!folder.empty()) folders.push_back(folder);

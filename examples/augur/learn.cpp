@@ -50,6 +50,23 @@ struct learn_options {
     bool chat = false, compare = false, json = false;
 };
 
+/// Kinds of lambda by their names.
+std::vector<std::pair<std::string, train::lambda_kind>> lambda_kinds() {
+    using kind = train::lambda_kind;
+    return {{"decay", kind::decay},
+            {"decay_by_updates", kind::decay_by_updates},
+            {"acceptance", kind::acceptance},
+            {"ramp", kind::ramp},
+            {"constant", kind::constant}};
+}
+
+std::string name_of(train::lambda_kind kind) {
+    for (const auto& [name, each] : lambda_kinds()) {
+        if (each == kind) return name;
+    }
+    return {};
+}
+
 /// An option that takes the name of a choice.
 template <class Choice>
 void add_choice(CLI::App& command, const std::string& flag, Choice& into,
@@ -107,6 +124,7 @@ class pupil {
           engine_(engine_of(target_, "cpu", chosen.model.weights)),
           learns_(make_learned(target_, learning_for(chosen, target_), load_options_of(chosen.model))) {
         if (chosen.slow.target) slow_.emplace(target_, chosen.slow);
+        if (!chosen.slow.texts.empty()) score_slow_updates();
         if (chosen.files.records()) recorder_.emplace([this](token id) { return bytes_of(id, true); });
         for (const prompt_entry& each : prompts_) {
             try {
@@ -144,6 +162,19 @@ class pupil {
     }
 
  private:
+    void score_slow_updates() {
+        std::vector<std::vector<token>> texts;
+        for (prompt_entry& each : read_prompts(chosen_.slow.texts, words_, chosen_.model.path, chosen_.chat, "learn")) {
+            try {
+                checked_prompt(each.ids, target_.vocabulary_size(), target_.context_length());
+            } catch (const error& problem) {
+                detail::fail(chosen_.slow.texts, ", line ", each.line, ": ", problem.what());
+            }
+            texts.push_back(std::move(each.ids));
+        }
+        slow_->score_on(std::move(texts));
+    }
+
     void decode_all() {
         if (!chosen_.json) print(heading());
         for (std::size_t pass = 0; pass < chosen_.passes; ++pass) {
@@ -188,7 +219,10 @@ class pupil {
                     {"every", trainer.every},
                     {"share", std::isfinite(trainer.share) ? json(trainer.share) : json("inf")},
                     {"positions", trainer.replay.capacity},
+                    {"top", trainer.replay.top},
+                    {"lambda", name_of(trainer.losses.schedule.lambda)},
                     {"tau", trainer.losses.schedule.tau},
+                    {"tau_updates", trainer.losses.schedule.tau_updates},
                     {"floor", trainer.losses.schedule.floor},
                     {"background", trainer.background},
                     {"updates", trainer.idle ? "idle" : "rounds"},
@@ -374,12 +408,17 @@ void check_training(const learn_options& chosen) {
     of_option("--updates and --background",
               [&] { train::check(train::trainer_options{.background = of.background, .idle = of.idle}); });
     of_option("--batch and --positions", [&] { train::check(of); });
+    if (of.losses.schedule.accepted_by_acceptance && !of.replay.accepted_only) {
+        detail::fail("--accepted-from is acceptance, but --accepted-only is not given");
+    }
     of_option("--rate", [&] { of.steps.check(); });
     const auto check = [](const char* option, const train::schedule& only) {
         of_option(option, [&] { only.check(); });
     };
     const train::schedule& all = of.losses.schedule;
     check("--tau", {.tau = all.tau});
+    check("--tau-updates", {.tau_updates = all.tau_updates});
+    check("--acceptance-band", {.band = all.band});
     check("--floor", {.floor = all.floor});
     check("--anchor", {.anchor = all.anchor});
     check("--teacher-temperature", {.temperature = all.temperature});
@@ -422,6 +461,7 @@ void learn(learn_options chosen) {
     if (chosen.prompts != "-") inputs.emplace_back(chosen.prompts);
     if (!chosen.learning.heads.empty()) inputs.emplace_back(chosen.learning.heads);
     if (!chosen.head_tokens.empty() && chosen.head_tokens != "all") inputs.emplace_back(chosen.head_tokens);
+    if (!chosen.slow.texts.empty()) inputs.emplace_back(chosen.slow.texts);
     inputs = with_checkpoints(std::move(inputs));
     for (const auto& [flag, path] : written_by(chosen)) {
         if (path.empty()) continue;
@@ -464,41 +504,63 @@ void add_head_options(CLI::App& command, learn_options& chosen) {
                "0");
 }
 
-/// One number; or the first, the last and in how many updates the one becomes the other.
+/// One number; or the first, the last and in how many updates, or "acceptance", the one becomes the other.
 void add_annealed(CLI::App& command, const std::string& flag, train::annealed& into, const std::string& help,
                   const std::string& shown) {
     const auto take = [flag, &into](const std::string& text) {
-        const auto given = parse_list<double>(flag, text);
-        if (given.size() == 1) {
+        const std::string by_acceptance = ",acceptance";
+        const bool follows = text.ends_with(by_acceptance);
+        const auto given =
+            parse_list<double>(flag, follows ? text.substr(0, text.size() - by_acceptance.size()) : text);
+        if (follows && given.size() == 2) {
+            into = {given[0], given[1], 0, true};
+            return;
+        }
+        if (!follows && given.size() == 1) {
             into = {given[0], given[0], 0};
             return;
         }
-        if (given.size() != 3) {
-            detail::fail(flag, " has ", given.size(), " numbers; it takes X, or X,Y,N: from X to Y in N updates");
+        if (follows || given.size() != 3) {
+            detail::fail(flag, " has ", given.size(), " numbers", follows ? " before acceptance" : "",
+                         "; it takes X, or X,Y,N: from X to Y in N updates, or X,Y,acceptance: by --acceptance-band");
         }
         into = {given[0], given[1], parse_list<std::size_t>(flag, text.substr(text.rfind(',') + 1)).front()};
     };
-    add_text(command, flag, take, help + "; X,Y,N: from X to Y in N updates", "X[,Y,N]", shown);
+    add_text(command, flag, take,
+             help + "; X,Y,N: from X to Y in N updates; X,Y,acceptance: as acceptance goes through its band", "X[,Y,N]",
+             shown);
 }
 
 void add_loss_options(CLI::App& command, train::loss_options& into) {
     using policy = train::policy_kind;
     using divergence = train::divergence_kind;
-    using lambda = train::lambda_kind;
     add_choice<policy>(command, "--policy", into.policy,
                        {{"log_probability", policy::log_probability},
                         {"reinforce", policy::reinforce},
                         {"probability", policy::probability},
                         {"margin", policy::margin},
+                        {"reward_masked", policy::reward_masked},
                         {"none", policy::none}},
-                       "Its loss: log_probability, reinforce, probability, margin or none");
+                       "Its loss: log_probability, reinforce, probability, margin, reward_masked (cross-entropy on "
+                       "accepted tokens) or none");
     add_choice<divergence>(command, "--kl", into.divergence,
                            {{"forward", divergence::forward}, {"reverse", divergence::reverse}},
                            "forward, of the model from the draft, or reverse");
-    add_choice<lambda>(command, "--lambda", into.schedule.lambda,
-                       {{"decay", lambda::decay}, {"ramp", lambda::ramp}, {"constant", lambda::constant}},
-                       "How KL's share falls: decay, ramp or constant, at --floor");
-    add_number(command, "--tau", into.schedule.tau, "Updates until KL's weight has decayed to 37 %", "N", "1000");
+    add_choice<train::lambda_kind>(command, "--lambda", into.schedule.lambda, lambda_kinds(),
+                                   "How KL's share falls: decay (by tokens), decay_by_updates, acceptance (from 1 to "
+                                   "--floor through --acceptance-band), ramp or constant, at --floor");
+    add_number(command, "--tau", into.schedule.tau, "Tokens until KL's weight has decayed to 37 %", "N", "3300");
+    add_number(command, "--tau-updates", into.schedule.tau_updates, "The same in updates, of decay_by_updates", "N",
+               "1000");
+    const auto band = [&into](const std::string& text) {
+        const auto given = parse_list<double>("--acceptance-band", text);
+        if (given.size() != 2) {
+            detail::fail("--acceptance-band has ", given.size(), " numbers; it takes LOW,HIGH");
+        }
+        into.schedule.band = {given[0], given[1]};
+    };
+    add_text(command, "--acceptance-band", band, "Where what follows acceptance begins and ends", "LOW,HIGH",
+             "0.1,0.2");
     add_number(command, "--floor", into.schedule.floor, "Minimum weight of KL", "X", "0.05");
     add_number(command, "--warm-up", into.schedule.warm_up, "Schedule ramp: updates with KL alone", "N", "200");
     add_number(command, "--ramp", into.schedule.ramp, "Schedule ramp: updates over which KL's weight then falls", "N",
@@ -524,6 +586,10 @@ void add_trainer_options(CLI::App& command, train::trainer_options& into) {
     add_number(command, "--top", into.replay.top, "Logits kept of each row; 0: all", "N", "64");
     command.add_flag("--accepted-only", into.replay.accepted_only,
                      "Train on accepted positions only, once there are many: 256, or a quarter of what is sampled");
+    add_choice<bool>(command, "--accepted-from", into.losses.schedule.accepted_by_acceptance,
+                     {{"samples", false}, {"acceptance", true}},
+                     "--accepted-only: from so many samples on, or (acceptance) once acceptance has passed "
+                     "--acceptance-band, too, and until it falls below it");
     add_number(command, "--newest", into.replay.newest, "Sample only the newest N positions; 0: all", "N", "0");
     command.add_flag("--background", into.background, "Train in a background thread");
     add_choice<bool>(command, "--updates", into.idle, {{"rounds", false}, {"idle", true}},
@@ -559,6 +625,12 @@ void add_slow_options(CLI::App& command, slow_verifier_options& into) {
     };
     add_text(command, "--verifier", file, "Slow updates: the verifier's head; they resume from it if it exists",
              "FILE");
+    const auto texts = [&into](const std::string& path) {
+        into.texts = path;
+        into.named = "--score";
+    };
+    add_text(command, "--score", texts,
+             "Slow updates: texts (JSON lines as of --prompts) whose perplexity by verifier and model is told", "FILE");
 }
 
 }  // namespace

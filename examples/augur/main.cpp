@@ -2,6 +2,7 @@
 
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <algorithm>
 #include <augur/io/files/quote.hpp>
 #include <augur/types/error.hpp>
 #include <exception>
@@ -14,9 +15,12 @@
 #include <vector>
 
 #include "commands.hpp"
+#include "help.hpp"
 #include "message.hpp"
+#include "model_caches.hpp"
 #include "options.hpp"
 #include "output_file.hpp"
+#include "spelling.hpp"
 
 namespace {
 
@@ -47,6 +51,15 @@ std::string see_help(const CLI::App& program) {
     return " (see " + command_of(program).first + " --help)";
 }
 
+/// Wherever a model is given, its name in a cache will do.
+void take_names_of_models(CLI::App& command) {
+    for (const char* name : {"--model", "--draft", "--qualifier", "--heads"}) {
+        if (CLI::Option* const option = command.get_option_no_throw(name))
+            option->transform(augur::program::find_model);
+    }
+    for (CLI::App* each : command.get_subcommands([](CLI::App*) { return true; })) take_names_of_models(*each);
+}
+
 /// Messages about options begin with one, or say which to give.
 bool is_about_options(std::string_view message) {
     return message.starts_with("--") || message.starts_with("give ");
@@ -59,19 +72,25 @@ int report(const std::string& message) {
 }
 
 /// What CLI11 prints by itself: help.
-int show_help(const CLI::App& program, const CLI::ParseError& asked) {
+int show_help(const CLI::App& program, const CLI::ParseError& asked, bool all) {
     std::ostringstream text, unused;
     const int code = program.exit(asked, text, unused);
-    augur::program::print(text.str());
+    const bool is_help = dynamic_cast<const CLI::CallForHelp*>(&asked) != nullptr;
+    augur::program::print(is_help ? augur::program::help_of(*command_of(program).second, all) : text.str());
     return code;
 }
 
 int execute(CLI::App& program, int count, char** values) {
+    bool help_all = false;
     try {
-        program.parse(count, values);
+        auto asked =
+            augur::program::spelled(program, std::vector<std::string>(values + std::min(count, 1), values + count));
+        help_all = asked.help_all;
+        std::reverse(asked.words.begin(), asked.words.end());  // as CLI11 takes them
+        program.parse(std::move(asked.words));
         return 0;
     } catch (const CLI::ParseError& stopped) {
-        if (stopped.get_exit_code() == 0) return show_help(program, stopped);
+        if (stopped.get_exit_code() == 0) return show_help(program, stopped, help_all);
         return report(explained(program, stopped) + see_help(program));
     } catch (const augur::error& problem) {
         const std::string message = problem.what();
@@ -96,6 +115,9 @@ int main(int count, char** values) {
     augur::program::add_learn(program);
     augur::program::add_chat(program);
     augur::program::add_entropy(program);
+    augur::program::add_models(program);
+    augur::program::add_manual(program);
+    take_names_of_models(program);
     program.set_version_flag("--version", augur::program::version_text, "Print the version and what it was built for");
     try {
         augur::program::open_standard_streams();

@@ -5,7 +5,11 @@
 namespace augur::program {
 
 void add_model_options(CLI::App& command, model_options& into, bool with_context) {
-    command.add_option("-m,--model", into.path, "The model: a GGUF file, or a folder of safetensors")
+    command
+        .add_option(
+            "-m,--model", into.path,
+            "The model: a GGUF file, a folder of safetensors, or a name that 'augur models' lists (hf:, ollama:, "
+            "lmstudio:)")
         ->type_name("FILE")
         ->required();
     command

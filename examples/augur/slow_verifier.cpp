@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <augur/io/files/quote.hpp>
+#include <augur/measure/entropy.hpp>
 #include <augur/train/checkpoint.hpp>
 #include <augur/types/error.hpp>
 #include <cmath>
 #include <filesystem>
+#include <span>
 #include <utility>
 
 #include "learning.hpp"
@@ -35,6 +37,31 @@ slow_verifier::head_type head_of(const llama::host_model& model, const slow_veri
     kept.check(head, chosen.file);
     head.assign(kept.values);
     return head;
+}
+
+/// Of each token but a text's first, by the row after those before it.
+slow_verifier::text_score score_of(const auto& model, const std::vector<std::vector<token>>& texts) {
+    slow_verifier::text_score found;
+    double nats = 0;
+    std::size_t chosen = 0;
+    for (const std::vector<token>& text : texts) {
+        if (text.size() < 2) continue;
+        auto sequence = model.make_sequence();
+        const scores rows = model.extend(sequence, std::span(text).first(text.size() - 1));
+        for (std::size_t i = 0; i < rows.size(); ++i) {
+            const token next = text[i + 1];
+            const double logarithm = measure::log_probability(rows[i], next);
+            if (!std::isfinite(logarithm)) detail::fail("--score: the row before token ", next, " says nothing of it");
+            nats -= logarithm;
+            const auto largest = std::max_element(rows[i].begin(), rows[i].end()) - rows[i].begin();
+            chosen += static_cast<token>(largest) == next ? 1U : 0U;
+            ++found.tokens;
+        }
+    }
+    if (found.tokens == 0) detail::fail("--score: no text has two tokens, so that there is none to score");
+    found.perplexity = std::exp(nats / static_cast<double>(found.tokens));
+    found.first_choice = static_cast<double>(chosen) / static_cast<double>(found.tokens);
+    return found;
 }
 
 /// A period that is shorter than the least that is learned from needs no more than its half.
@@ -78,13 +105,21 @@ slow_verifier::slow_verifier(const llama::host_model& model, const slow_verifier
       frozen_(head_of(model, chosen.rank).values()),
       updated_(model, head_),
       target_(std::as_const(updated_)),
-      slow_(head_, frozen_, updates_of(chosen)) {}
+      slow_(head_, frozen_, updates_of(chosen)),
+      model_(model) {}
+
+void slow_verifier::score_on(std::vector<std::vector<token>> texts) {
+    texts_ = std::move(texts);
+    models_ = score_of(model_, texts_);
+    own_ = score_of(updated_, texts_);
+}
 
 std::string slow_verifier::between_texts() {
     const std::size_t before = slow_.report().periods;
     const bool kept = slow_.between_texts();
     const train::slow_report now = slow_.report();
     if (now.periods == before) return {};
+    if (kept && !texts_.empty()) own_ = score_of(updated_, texts_);
     return detail::message("the verifier's period ", now.periods, " is ", kept ? "kept" : "undone", ": ", now.kl,
                            " nats from the model, perplexity ", now.perplexity, " against ", now.frozen_perplexity,
                            " of the model");
@@ -115,18 +150,25 @@ nlohmann::ordered_json slow_verifier::settings() const {
 
 nlohmann::ordered_json slow_verifier::report() const {
     const train::slow_report now = slow_.report();
-    return {{"is_the_model", head_.values() == frozen_},
-            {"periods", now.periods},
-            {"kept", now.kept},
-            {"rolled_back", now.rolled_back},
-            {"dropped", now.dropped},
-            {"samples", now.samples},
-            {"held_back", now.held_back},
-            {"cross_entropy", now.cross_entropy},
-            {"kl_of_old", now.to_old},
-            {"kl_of_model", now.kl},
-            {"perplexity", now.perplexity},
-            {"model_perplexity", now.frozen_perplexity}};
+    nlohmann::ordered_json all = {{"is_the_model", head_.values() == frozen_},
+                                  {"periods", now.periods},
+                                  {"kept", now.kept},
+                                  {"rolled_back", now.rolled_back},
+                                  {"dropped", now.dropped},
+                                  {"samples", now.samples},
+                                  {"held_back", now.held_back},
+                                  {"cross_entropy", now.cross_entropy},
+                                  {"kl_of_old", now.to_old},
+                                  {"kl_of_model", now.kl},
+                                  {"perplexity", now.perplexity},
+                                  {"model_perplexity", now.frozen_perplexity}};
+    if (texts_.empty()) return all;
+    all["score"] = {{"tokens", own_.tokens},
+                    {"perplexity", own_.perplexity},
+                    {"model_perplexity", models_.perplexity},
+                    {"first_choice", own_.first_choice},
+                    {"model_first_choice", models_.first_choice}};
+    return all;
 }
 
 }  // namespace augur::program

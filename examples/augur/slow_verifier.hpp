@@ -7,10 +7,12 @@
 #include <augur/train/state_file.hpp>
 #include <augur/train/state_head.hpp>
 #include <augur/train/updated_verifier.hpp>
+#include <augur/types/token.hpp>
 #include <cstddef>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "engine.hpp"
 
@@ -21,6 +23,7 @@ struct slow_verifier_options {
     std::size_t rank = 8;                        ///< of the update of its output head
     train::slow_options updates{};
     std::string file{};   ///< it goes on from there; empty: from the model
+    std::string texts{};  ///< a file of texts that it is scored on beside the model; empty: none
     std::string named{};  ///< the last flag that was given of all but `target`
 };
 
@@ -33,12 +36,22 @@ void check(const slow_verifier_options& chosen, const std::string& scheme);
 /// Cost: the model's output product twice for each row; train::slow_updates has that of a period, and the memory.
 class slow_verifier {
  public:
+    /// How well a model says texts that are given, token after token.
+    struct text_score {
+        std::size_t tokens = 0;
+        double perplexity = 1, first_choice = 0;  ///< share of the tokens that are its most probable ones
+    };
+
     using head_type = train::state_head<train::packed_weight_matrix>;
 
     /// Throws, with both values, where the file is of another model or rank, or damaged.
     slow_verifier(const llama::host_model& model, const slow_verifier_options& chosen);
     slow_verifier(const slow_verifier&) = delete;
     slow_verifier& operator=(const slow_verifier&) = delete;
+
+    /// Texts to score both on: the model now, the verifier now and after each period that is kept. Throws where none
+    /// has two tokens, and where a row is none.
+    void score_on(std::vector<std::vector<token>> texts);
 
     const engine& target() const { return target_; }
     /// A round of one of its texts.
@@ -59,6 +72,9 @@ class slow_verifier {
     train::updated_verifier<llama::host_model, head_type> updated_;
     engine target_;
     train::slow_updates<head_type> slow_;
+    const llama::host_model& model_;
+    std::vector<std::vector<token>> texts_{};
+    text_score own_{}, models_{};
 };
 
 /// Shows rounds to a verifier, where one learns.

@@ -54,6 +54,11 @@ winsize size_of_terminal() {
 
 }  // namespace
 
+std::size_t columns_of_terminal() {
+    const std::size_t columns = size_of_terminal().ws_col;
+    return columns == 0 ? 100 : columns;
+}
+
 stream_look look_of(int descriptor) {
     const char* const terminal = std::getenv("TERM");
     const char* const no_colour = std::getenv("NO_COLOR");

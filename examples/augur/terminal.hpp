@@ -21,6 +21,9 @@ struct stream_look {
 };
 stream_look look_of(int descriptor);
 
+/// Of the terminal that standard output is; 100 where it is none.
+std::size_t columns_of_terminal();
+
 /// A dim line on standard error for as long as it lives; on a terminal only.
 class passing_note {
  public:

@@ -290,10 +290,34 @@ class Text(House):
         self.assertGreater(len(names), 12)
         page = (ROOT / "docs/llama/host.md").read_text(encoding="utf-8")
         self.assertEqual([name for name in names if f"`{name}`" not in page], [])
-        row = next(line for line in lines_of(ROOT / "README.md") if line.startswith("|Llama, ")).split("|")[1]
+        row, on_a_device = next(line for line in lines_of(ROOT / "README.md") if line.startswith("|Llama, ")).split("|")[1:3]
         front = row.lower().replace(" ", "").split("[")[0].replace("(text)", "_text").replace("(moe)", "_moe").replace("-", "_").rstrip(":").split(",")
         self.assertEqual(set(front) - names, set())
         self.assertEqual(set(re.findall(r'\.model_type = "(\w+)"', table)) - set(front), set())
+        entries = re.findall(r"\{\.gguf.*?\}", table, re.DOTALL)
+        refused = [re.search(r'\.model_type = "(\w+)"', each)[1] for each in entries if ".layer_norms = true" in each]
+        self.assertTrue(refused and any("expert_rule::always" in each for each in entries))
+        self.assertEqual([name for name in refused if name not in on_a_device.lower().replace(" ", "")], [])
+        self.assertIn("mixtures", on_a_device)
+
+    def test_pages_list_the_formats_and_the_drafts_that_are_read(self):
+        read = {path: (ROOT / "include/augur" / path).read_text(encoding="utf-8")
+                for path in ("io/files/tensor.hpp", "llama/published_heads.hpp", "llama/published_eagle.hpp")}  # fmt: skip
+        formats = set(re.findall(r'return \{"(\w+)", \d+, \d+\};', read["io/files/tensor.hpp"])) - {"i32", "u8"}
+        self.assertGreater(len(formats), 12)
+        listed = [line.split("|")[1] for line in lines_of(ROOT / "docs/io/gguf.md") if re.match(r"\|[A-Z]\w+(, \w+)*\|\d+\|", line)]
+        self.assertEqual({each.lower() for row in listed for each in row.split(", ")}, formats)
+        kinds = set(re.findall(r'return "(\w+)";', read["llama/published_heads.hpp"]))
+        for both in re.findall(r'is_eagle3_ \? "(\w+)" : "(\w+)"', read["llama/published_eagle.hpp"]):
+            kinds.update(both)
+        self.assertGreater(len(kinds), 3)
+        row, _, not_read = next(line for line in lines_of(ROOT / "README.md") if line.startswith("|drafts ")).split("|")[1:4]
+        named = [each.strip() for each in re.sub(r"^.*?published: |: \[.*$", "", row).split(",")]
+        self.assertEqual(kinds - {each.lower().replace("-", "") for each in named}, set())
+        page = (ROOT / "docs/llama/draft_checkpoints.md").read_text(encoding="utf-8").replace("EAGLE-1 and -2", "EAGLE, EAGLE-2")
+        self.assertEqual([each for each in named if each not in page], [])
+        for refused in re.findall(r"(\w+\+\+)", read["llama/published_heads.hpp"]):
+            self.assertTrue(refused in not_read and refused in page, refused)
 
     def test_files_and_tests_that_pages_name_are_there(self):
         """`tests/x.cpp` and its like, and names as long as those of test cases are."""

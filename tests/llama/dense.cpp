@@ -143,6 +143,48 @@ BOOST_AUTO_TEST_CASE(experts_that_contradict_each_other_are_refused) {
     refuse("qwen3_odd", {{"num_experts", 4}}, {"num_experts is '4', which is not supported"});
 }
 
+BOOST_AUTO_TEST_CASE(layer_norms_and_plain_feed_forwards_are_refused_where_they_are_others) {
+    refuse("stablelm_even", {{"use_parallel_residual", true}}, {"use_parallel_residual is 'true'"});
+    refuse("stablelm_even", {{"qk_layernorm", true}}, {"qk_layernorm is 'true'"});
+    refuse("stablelm_even", {{"use_qkv_bias", false}}, {"6 tensors are not understood", "k_proj.bias"});
+    refuse("stablelm_odd", {{"use_qkv_bias", true}}, {"layers.0.self_attn.q_proj.bias"});
+    refuse("stablelm_even", {{"layer_norm_eps", nullptr}}, {"layer_norm_eps is missing"});
+    refuse("stablelm_even", {{"rms_norm_eps", 1e-5}}, {"rms_norm_eps is '1e-05'"});
+    refuse("starcoder2_even", {{"norm_type", "rms_norm"}}, {"norm_type is '\"rms_norm\"'"});
+    refuse("starcoder2_even", {{"layer_norm_epsilon", 1e-3}}, {"layer_norm_epsilon is '0.001'"});
+    refuse("starcoder2_even", {{"scale_attn_weights", false}}, {"scale_attn_weights is 'false'"});
+    refuse("starcoder2_odd", {{"use_bias", true}}, {"layers.0.self_attn.q_proj.bias"});
+    refuse("qwen3_even", {{"norm_type", "layer_norm"}}, {"norm_type is"});
+    refuse("qwen2_moe_odd", {{"shared_expert_intermediate_size", 27}},
+           {"shared_expert.gate_proj", "{28, 42}", "{27, 42}"});
+    refuse("qwen2_moe_odd", {{"shared_expert_intermediate_size", 0}}, {"shared_expert_intermediate_size", "1.."});
+    refuse("qwen3_moe_odd", {{"shared_expert_intermediate_size", 20}}, {"shared_expert_intermediate_size is '20'"});
+    refuse("qwen2_moe_odd", {{"use_sliding_window", true}, {"sliding_window", 8}},
+           {"sliding_window is '8'", "qwen2_moe"});
+    refuse("olmo3_odd", {{"sliding_window", 0}}, {"layer_types"});
+}
+
+/// What a published StarCoder 2 says beside what is read; and GELU by the error function, which it may say.
+BOOST_AUTO_TEST_CASE(a_starcoder_s_other_keys_repeat_what_it_is) {
+    dense_case of = read_dense_case("starcoder2_even");
+    of.config.merge_patch({{"activation_function", "gelu"},
+                           {"mlp_type", "default"},
+                           {"norm_type", "layer_norm"},
+                           {"layer_norm_epsilon", 1e-5},
+                           {"scale_attn_weights", true},
+                           {"attention_softmax_in_fp32", true}});
+    const temporary_directory folder;
+    of.write_folder(folder.path());
+    const auto usual = load(folder.path(), of);
+    const float same = largest_difference(of, logits_in_steps(usual, of.ids, 64));
+    BOOST_TEST(same < 1e-5f);
+    of.config["hidden_act"] = "gelu";
+    of.write_folder(folder.path());
+    const auto other = load(folder.path(), of);
+    BOOST_TEST((other.configuration().gate == llama::activation::gelu));
+    BOOST_TEST(largest_difference(of, logits_in_steps(other, of.ids, 64)) > 1e-5f);
+}
+
 BOOST_AUTO_TEST_CASE(experts_of_gguf_files_that_contradict_each_other_are_refused) {
     const auto refuse_key = [](const std::string& name, const char* key, int value,
                                const std::vector<std::string>& fragments) {
@@ -156,7 +198,19 @@ BOOST_AUTO_TEST_CASE(experts_of_gguf_files_that_contradict_each_other_are_refuse
     refuse_key("qwen3_moe_odd", "expert_feed_forward_length", 21, {"{7, 20, 40}", "{7, 21, 40}"});
     refuse_key("qwen3_moe_odd", "expert_count", 0, {"expert_count is 0"});
     refuse_key("qwen3_odd", "expert_count", 2, {"a mixture of 2 experts is not supported in a qwen3"});
+    refuse_key("qwen2_moe_odd", "expert_shared_feed_forward_length", 27, {"ffn_gate_shexp", "{28, 42}", "{27, 42}"});
+    refuse_key("qwen2_moe_odd", "expert_shared_feed_forward_length", 0, {"expert_shared_feed_forward_length is 0"});
     refuse_key("olmoe_even", "expert_gating_func", 2, {"expert_gating_func", "is 2"});
+}
+
+/// As of a StableLM 2 of 12 billion parameters; what its key says does not tell, for some writers say it of all.
+BOOST_AUTO_TEST_CASE(a_layer_whose_two_parts_read_one_norm_is_refused) {
+    dense_case of = read_dense_case("stablelm_even");
+    BOOST_TEST(of.keys["stablelm.use_parallel_residual"] == true);
+    std::erase_if(of.stored, [](const auto& each) { return each.first.find("ffn_norm") != std::string::npos; });
+    const temporary_directory folder;
+    BOOST_CHECK_EXCEPTION(load(of.write_gguf(folder / "model.gguf"), of), error,
+                          says({"model.gguf: there is no blk.0.ffn_norm.weight", "a stablelm"}));
 }
 
 /// The choice of a layer's experts goes with the layer.

@@ -88,6 +88,10 @@ class dense_case {
                 out.set(key, value.get<std::string>());
             } else if (value.is_number_float()) {
                 out.set(key, value.get<float>());
+            } else if (value.is_boolean()) {
+                out.set(key, value.get<bool>());
+            } else if (value.is_array()) {
+                out.set(key, value.get<std::vector<bool>>());
             } else {
                 out.set(key, value.get<std::uint32_t>());
             }
@@ -102,7 +106,8 @@ class dense_case {
             if (source.second == "shifted") {
                 for (float& each : values) each = 1 + each;
             }
-            out.tensor(name, shapes.at(source.first), values);
+            const bool is_flat = source.second == "flat";
+            out.tensor(name, is_flat ? std::vector<std::uint64_t>{values.size()} : shapes.at(source.first), values);
         }
         for (const auto& [name, values] : factors) out.tensor(name, {values.size()}, values);
         return out.write(path);
@@ -135,7 +140,7 @@ class dense_case {
         std::vector<float> out;
         for (std::uint64_t i = 0; i < count; ++i) {
             const float value = dense_number(name, i) * (has("embed_tokens") ? 0.5f : 0.25f);
-            out.push_back(has("norm") && !is_gemma ? 1 + value : value);
+            out.push_back(has("norm") && !is_gemma && !name.ends_with(".bias") ? 1 + value : value);
         }
         return out;
     }

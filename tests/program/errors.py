@@ -4,6 +4,8 @@
 import json
 import pathlib
 import re
+import shutil
+import subprocess
 import sys
 import unittest
 
@@ -458,14 +460,68 @@ class Arguments(ProgramTest):
             self.assertEqual((0, b""), (done.returncode, done.stderr))
             self.assertIn(b"Usage: augur", done.stdout)
 
+    def test_help_shows_the_everyday_options_in_groups_and_how_to_see_all(self):
+        shown, every = (run("generate", "--help", *more).stdout.decode() for more in ((), ("all",)))
+        for group in ("Model", "Prompt", "Text", "Output", "Drafting"):
+            self.assertRegex(shown, rf"(?m)^{group}$")
+        flags = [re.findall(r"(?m)^  (?:-\w, )?(--[a-z-]+)", text) for text in (shown, every)]
+        self.assertLess(set(flags[0]), set(flags[1]))
+        self.assertRegex(shown, rf"\n{len(flags[1]) - len(flags[0])} more: augur generate --help all\n")
+        self.assertEqual(len(flags[1]), len(set(flags[1])))
+        self.assertEqual(3, len(re.findall(r"(?m)^  augur generate -m", shown)))
+        self.assertLessEqual(max(map(len, every.splitlines())), 120)  # but for words that are longer
+        self.assertIn("all", run("generate", "-m", "all", "--help").stdout.decode())
+
+    def test_llama_cpps_names_of_options_are_taken(self):
+        words = ("-p", "a", "-n", 9, "--scheme", "plain", "--json")
+        ours = run("generate", "-m", TARGET, *words, "--context", 64, "--threads", 1, "--temperature", 0.7, "--seed", 3, "--top-p", 0.9)
+        self.assertEqual(0, ours.returncode, ours.stderr)
+        ids = json.loads(ours.stdout)["ids"]
+        for theirs in (("-c", 64, "-t", 1, "--temp", 0.7, "-s", 3, "--top_p", 0.9), ("--ctx-size=64", "-t", 1, "--temp=0.7", "-s", 3, "--top_p=0.9")):
+            done = run("generate", "-m", TARGET, *words, *theirs)
+            self.assertEqual((0, b""), (done.returncode, done.stderr))
+            self.assertEqual(ids, json.loads(done.stdout)["ids"])
+        self.refuses(["--gpu-layers is 99", "llama.cpp"], "generate", "-m", TARGET, *words, "--engine", "augur", "-ngl", 99)
+        text = run("generate", "-m", TARGET, "-p", "-t", "-n", 3, "--scheme", "plain", "--json")  # a value is no option
+        same = run("generate", "-m", TARGET, "--prompt=-t", "-n", 3, "--scheme", "plain", "--json")
+        self.assertEqual([0, 0], [text.returncode, same.returncode], text.stderr)
+        self.assertEqual(*(json.loads(done.stdout)["ids"] for done in (text, same)))
+
+    def test_an_option_that_is_not_there_names_the_nearest(self):
+        for wrong, right in (("--temprature", "--temperature"), ("--max-token", "--max-tokens"), ("-seed", "--seed"), ("--promt-file", "--prompt-file")):
+            self.refuses([f"'{wrong}' is no option of augur generate; did you mean {right}? (see"], "generate", "-m", TARGET, wrong, 1)
+        for wrong in ("--nonsense", "-nlong", "-x", "-pa"):
+            done = run("generate", "-m", TARGET, wrong, "1")
+            self.assertEqual(f"augur: error: '{wrong}' is no option of augur generate (see augur generate --help)\n", done.stderr.decode())
+        self.assertEqual(4, len(json.loads(run("generate", "-m", TARGET, "-p", "a", "-n4", "--ignore-eos", "--json").stdout)["ids"]))
+
+    def test_shells_complete_commands_and_options(self):
+        script = run("completion", "bash").stdout.decode()
+        ask = 'COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _augur; printf "%s\\n" "${COMPREPLY[@]}"'
+        for words, expected in ((("augur", "gen"), ["generate"]), (("augur", "generate", "--max-t"), ["--max-tokens"]),
+                                (("augur", "bench", "ver"), ["verify"]), (("augur", "bench", "verify", "--row"), ["--rows"])):  # fmt: skip
+            done = subprocess.run(["bash", "-c", script + ask, "bash", *words], capture_output=True, text=True, check=True)
+            self.assertEqual((expected, ""), (done.stdout.split(), done.stderr))
+        for shell, word in (("zsh", "'--max-tokens:"), ("fish", "-l max-tokens -r")):
+            script = run("completion", shell).stdout
+            self.assertIn(word.encode(), script)
+            if shutil.which(shell):
+                subprocess.run([shell, "-n", "/dev/stdin"], input=script, check=True)
+        self.refuses(["'tcsh'", "bash, zsh, fish"], "completion", "tcsh")
+        page = run("man").stdout
+        self.assertIn(b"\\fB\\-\\-max\\-tokens, \\-n\\fR N", page)
+        if shutil.which("groff"):
+            done = subprocess.run(["groff", "-man", "-ww", "-z"], input=page, capture_output=True, check=True)
+            self.assertEqual(b"", done.stderr)
+
     def test_help_shows_every_flag_of_the_contract(self):
-        shown = run("generate", "--help").stdout.decode()
+        shown = run("generate", "--help", "all").stdout.decode()
         for flag in (
             "model draft prompt prompt-file prompt-ids chat scheme accept length max-tokens temperature top-k top-p min-p "
             "seed threads device compare json trace report record weights"
         ).split():
             self.assertIn(f"--{flag} ", shown)
-        for pair in ("-m,--model", "-p,--prompt", "-n,--max-tokens"):
+        for pair in ("-m, --model", "-p, --prompt", "-n, --max-tokens"):
             self.assertIn(pair, shown)
         accept = ROOT / "include" / "augur" / "accept"
         others = {"concept", "walk"}

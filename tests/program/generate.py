@@ -296,6 +296,25 @@ class Members(ProgramTest):
         self.assertLessEqual(result["stages"][0]["drafted"], result["rounds"])
         self.assertTrue(result["identical"])
 
+    def test_what_learned_while_it_drafted_is_in_the_json(self):
+        """Counters, losses and lambda of the learner, and acceptance over the text in parts of as many rounds."""
+        drawn = ("--prompt", PROMPTS[1], "--ignore-eos", "--length", 3, "--thresholds", 0)
+        for tokens, rounds_a_part in ((20, 1), (150, 2)):  # at most 64 parts, so that those of a longer text are of more rounds
+            result = self.generated(*drawn, "--max-tokens", tokens, "--scheme", "dvi")
+            learner, parts, stage = result["learner"], result["learner"]["parts"], result["stages"][0]
+            self.assertEqual((rounds_a_part, tokens), (learner["rounds_a_part"], learner["tokens"]))
+            self.assertEqual(-(-result["rounds"] // rounds_a_part), len(parts))
+            for key in ("drafted", "accepted"):
+                self.assertEqual(stage[key], sum(part[key] for part in parts))
+            self.assertEqual([part["accepted"] / max(1, part["drafted"]) for part in parts], [part["acceptance"] for part in parts])
+            self.assertTrue(0 < learner["samples"] <= tokens)
+            self.assertLessEqual(learner["accepted_samples"], min(stage["accepted"], learner["samples"]))
+            self.assertEqual((0, 0), (learner["dropped"], learner["refused_samples"]))
+            self.assertTrue(0.05 <= learner["lambda"] <= 1 and learner["updates"] <= tokens // 8)
+            for key in ("loss", "policy_loss", "kl", "anchor_loss", "acceptance", "agreement", "training_seconds"):
+                self.assertGreaterEqual(learner[key], 0)
+        self.assertNotIn("learner", self.generated(*drawn, "--max-tokens", 4, "--scheme", "kangaroo", "--untrained"))
+
     def test_what_learns_a_text_is_compared_on_it_once(self):
         result = self.generated("--prompt", PROMPTS[1], "--max-tokens", 20, "--ignore-eos", "--scheme", "dvi", "--compare")
         self.assertEqual((True, 1), (result["identical"], result["compared"]["pairs"]))
@@ -669,6 +688,8 @@ class Fuzzy(ProgramTest):
 
 TREE = FOLDER / "generate_tree.json"
 TREE.write_text("[[0], [1], [0, 0]]")
+REPEATED = family("repeated", ("eagle", "hydra", "medusa")) / "tiny"
+NGRAMS = ngram_file.write(REPEATED / "ngram.gguf", [[5, 6, 7]], orders=(2,), target=FINGERPRINT)
 
 
 class Repeated(ProgramTest):
@@ -691,6 +712,11 @@ class Repeated(ProgramTest):
         "psd_f_as_published": ("--draft", DRAFT, "--draft", Fuzzy.QUALIFIER, "--thresholds", "0.5,0.2"),
         "cascade": ("--draft", DRAFT, "--draft", Fuzzy.QUALIFIER, "--accept", "fuzzy,rejection_sampling", "--thresholds", 0.3, "--lengths", "3,5"),
         "ead": ("--draft", DRAFT, "--thresholds", 6.5, "--window", 2, "--dwell", 3, "--length", 2),
+        "hybrid": ("--heads", NGRAMS, "--lookup-min", 1, "--lookup-max", 3, "--length", 4),
+        "medusa": ("--heads", REPEATED / "medusa.gguf", "--length", 2),
+        "hydra": ("--heads", REPEATED / "hydra.gguf", "--length", 2, "--accept", "rejection_sampling"),
+        "eagle": ("--heads", REPEATED / "eagle.gguf", "--length", 3, "--accept", "block"),
+        "dvi": ("--exit-layer", 1, "--thresholds", 0.01, "--length", 3, "--accept", "rejection_sampling"),
     }
 
     def flags_of(self, result):

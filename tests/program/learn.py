@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """augur learn, and what it writes in generate: the schemes kangaroo and dvi with an adapter."""
 
+import array
 import json
+import math
 import os
 import pathlib
 import shutil
@@ -158,6 +160,10 @@ class Learn(ProgramTest):
             ("--lambda", "constant", "--floor", 0, "--anchor", 0),  # the policy only
             ("--policy", "probability"),
             ("--policy", "margin"),
+            ("--policy", "reward_masked"),
+            ("--lambda", "decay_by_updates", "--tau-updates", 20),
+            ("--teacher-temperature", "1.5,1,acceptance"),
+            ("--top", 0),
             ("--policy", "none", "--lambda", "constant", "--floor", 0),  # the anchor only
             ("--kl", "reverse"),
             ("--anchor", "0.2,0,50"),
@@ -176,6 +182,37 @@ class Learn(ProgramTest):
             self.assertEqual(0, reports[-1]["learning"]["dropped"], switch)
         anchors = [line["learning"]["anchor"] for line in self.lines("--anchor", "0.2,0,50", "--passes", 4)][1:]  # after an update
         self.assertEqual((0.0, anchors), (anchors[-1], sorted(anchors, reverse=True)))
+
+    def test_lambda_and_what_is_annealed_follow_tokens_updates_or_acceptance(self):
+        learned = lambda *more: [(line["served"], line["learning"]) for line in self.lines("--passes", 8, *more)[1:]]  # after an update
+        for served, now in learned("--tau", 150):
+            self.assertAlmostEqual(max(0.05, math.exp(-served / 150)), now["lambda"])
+        for _, now in learned("--lambda", "decay_by_updates", "--tau-updates", 40, "--floor", 0.2):
+            self.assertAlmostEqual(max(0.2, math.exp((1 - now["updates"]) / 40)), now["lambda"])
+        low, high = 0.15, 0.3
+        by_acceptance = learned("--lambda", "acceptance", "--acceptance-band", f"{low},{high}", "--anchor", "0.4,0,acceptance")
+        for _, now in by_acceptance:
+            share = min(1, max(0, (now["acceptance"] - low) / (high - low)))
+            self.assertAlmostEqual(1 - 0.95 * share, now["lambda"])
+            self.assertAlmostEqual(0.4 * (1 - share), now["anchor"])
+        self.assertEqual((1, 0.05), (by_acceptance[0][1]["lambda"], by_acceptance[-1][1]["lambda"]))
+        self.refuses(["--acceptance-band has 1 numbers", "LOW,HIGH"], *learn("--acceptance-band", 0.1))
+        self.refuses(["--acceptance-band: ", "beginning is 0.3", "0.2"], *learn("--acceptance-band", "0.3,0.2"))
+        self.refuses(["--tau-updates: ", "is 0"], *learn("--tau-updates", 0))
+        self.refuses(["--anchor has 1 numbers before acceptance", "X,Y,acceptance"], *learn("--anchor", "1,acceptance"))
+
+    def test_accepted_positions_alone_are_sampled_above_the_band_of_acceptance(self):
+        learned = lambda *more: [line["learning"]["loss"] for line in self.lines("--passes", 16, *more)]
+        switched = lambda band: learned("--accepted-only", "--accepted-from", "acceptance", "--acceptance-band", band)
+        everything, accepted = learned(), learned("--accepted-only")
+        self.assertNotEqual(everything, accepted)
+        self.assertEqual((everything, accepted), (switched("0.999,1"), switched("0,0")))
+        self.refuses(["--accepted-from is acceptance", "--accepted-only is not given"], *learn("--accepted-from", "acceptance"))
+
+    def test_the_replay_holds_whole_rows_where_it_is_told_to_and_says_its_memory(self):
+        width, vocabulary, positions = 32, tiny_model.VOCABULARY, 4096
+        for top, numbers in ((), 2 * 64), (("--top", 8), 16), (("--top", 0), vocabulary):
+            self.assertEqual(positions * (4 * (width + numbers) + 36), self.lines(*top)[-1]["learning"]["replay_bytes"])
 
     def test_accepted_positions_alone_are_sampled_once_there_are_many(self):
         enough, warm_up = 256, 200  # accepted positions, and updates before
@@ -530,6 +567,30 @@ class Learn(ProgramTest):
         told = json.loads(record.read_text())["result"]
         self.assertEqual("same text as plain greedy decoding, of the verifier as slow updates left it", told["guarantee"])
         self.assertEqual(("committed", 8), (told["settings"]["slow_updates"]["target"], told["settings"]["slow_updates"]["period"]))
+
+    def test_the_verifier_is_scored_on_texts_beside_the_model(self):
+        texts = prompts("scored.jsonl", [("a", "the cat"), ("b", "a"), ("b", "one")])
+        slow = ("--slow-updates", "committed", "--slow-period", 8, "--slow-rate", 0.1, "--score", texts)
+        nats, first, row = [], [], FOLDER / "scored.row"
+        for _, text in [json.loads(line).values() for line in texts.read_text().splitlines()]:
+            ids = json.loads(self.works("tokenize", "--model", TARGET, "--prompt", text, "--json").stdout)["ids"]
+            for end in range(1, len(ids)):
+                asked = ("--prompt-ids", ",".join(map(str, ids[:end])), "--output", row)
+                self.works("logits", "--model", TARGET, *asked)
+                logits = array.array("f", row.read_bytes())
+                nats.append(math.log(sum(math.exp(each - logits[ids[end]]) for each in logits)))
+                first.append(max(logits) == logits[ids[end]])
+        undone = self.lines(*slow, "--slow-kl", 0)[-1]["verifier"]["score"]
+        self.assertEqual(len(nats), undone["tokens"])
+        self.assertAlmostEqual(math.exp(sum(nats) / len(nats)) / undone["model_perplexity"], 1, places=4)
+        self.assertAlmostEqual(sum(first) / len(first), undone["model_first_choice"])
+        self.assertAlmostEqual(undone["model_perplexity"] / undone["perplexity"], 1, places=4)
+        moved = self.lines(*slow, "--slow-kl", 1000, "--slow-perplexity", 1000)[-1]["verifier"]["score"]
+        self.assertEqual(undone["model_perplexity"], moved["model_perplexity"])
+        self.assertGreater(abs(math.log(moved["perplexity"] / moved["model_perplexity"])), 0.01)
+        self.assertNotIn("score", self.lines(*slow[:-2])[-1]["verifier"])
+        self.refuses(["--score is given", "--slow-updates is none"], *learn("--score", texts))
+        self.refuses(["no text has two tokens"], *learn(*slow[:-1], prompts("short.jsonl", [("a", "a")])))
 
     def test_a_verifier_goes_on_from_its_file(self):
         verifier, adapter = FOLDER / "its.verifier", FOLDER / "its.adapter"

@@ -73,6 +73,22 @@ class LearningScript(unittest.TestCase):
         commands = calls.read_text(encoding="utf-8").splitlines()
         self.assertEqual(5 * [True], ["--scheme hydra --head-count 2" in call for call in commands])
 
+    def test_a_verifier_that_learns_is_compared_with_itself_and_scored(self):
+        by, calls = program("slow")
+        output, scored = FOLDER / "slow.out", FOLDER / "scored.prompts"
+        scored.write_text(json.dumps({"prompt": "the cat"}) + "\n", encoding="utf-8")
+        done = self.run_parts(by, output, "slow", "--slow-period", 8, "--score", scored)
+        self.assertEqual((0, ""), (done.returncode, done.stderr))
+        self.assertEqual(3 * [True], ["--compare" in call for call in calls.read_text(encoding="utf-8").splitlines()])
+        found = json.loads((output / "slow.json").read_text(encoding="utf-8"))["found"]
+        self.assertEqual(["the model", "slow updates, committed", "slow updates, soft"], list(found))
+        for name, of in found.items():
+            self.assertEqual(name != "the model", "verifier" in of)
+            if "verifier" in of:
+                self.assertEqual(len(TEXTS), of["verifier"]["kept"] + of["verifier"]["rolled_back"])
+                self.assertIn(f"|{name}|{of['verifier']['kept']}|{of['verifier']['rolled_back']}|", done.stdout)
+                self.assertGreater(of["verifier"]["score"]["model_perplexity"], 1)
+
     def test_another_text_than_plain_decodings_is_an_error(self):
         by, _ = program("other", then="""| sed 's/"ids":\\[[0-9]*,/"ids":[77777,/'""")
         output = FOLDER / "other.out"

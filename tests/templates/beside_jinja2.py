@@ -3,8 +3,11 @@
 
     beside_jinja2.py           renders them with AUGUR_RENDER_TEMPLATE and compares with what Jinja2 wrote, which is stored
                                (expected.json: the first 8 digits of each text's SHA-256, `-` where Jinja2 refuses), and,
-                               where it can be imported, with what it writes now; exits 77 where no templates are
+                               where it can be imported, with what it writes now
     beside_jinja2.py --write   stores that anew; needs Jinja2
+
+Those of published/ are always there: Mistral's and Phi's, as llama.cpp's test of chat templates has them. The files that llama.cpp
+ships are in llama-templates of AUGUR_MODEL_DIRECTORY, if examples/fetch.py vectors has put them there.
 """
 
 import hashlib
@@ -24,7 +27,11 @@ REQUESTS = [(case, prompt) for case in conversations.CASES for prompt in (True, 
 
 
 def sources():
-    return {path.name: path.read_bytes().decode() for path in sorted(FOLDER.glob("*.jinja"))}
+    return {path.name: path.read_bytes().decode() for folder in (HERE / "published", FOLDER) for path in sorted(folder.glob("*.jinja"))}
+
+
+def is_fetched():
+    return any(FOLDER.glob("*.jinja"))
 
 
 def mark(text):
@@ -58,7 +65,9 @@ class Templates(unittest.TestCase):
 
     def test_every_text_is_what_jinja2_wrote(self):
         stored = json.loads(EXPECTED.read_text(encoding="utf-8"))
-        self.assertEqual(sorted(stored), sorted(sources()))
+        if is_fetched():
+            self.assertEqual(sorted(stored), sorted(sources()))
+        self.assertGreater(len(sources()), 9)
         written = refused = 0
         for name, template in sources().items():
             marks = stored[name].split()
@@ -72,11 +81,10 @@ class Templates(unittest.TestCase):
             written += len(REQUESTS) - marks.count("-")
             refused += marks.count("-")
         beside = "and beside Jinja2 " + conversations.jinja2.__version__ if conversations.jinja2 else "(no Jinja2 here)"
-        print(f"{len(stored)} templates, {written} texts equal, {refused} refused by both, {beside}")
+        print(f"{len(sources())} templates, {written} texts equal, {refused} refused by both, {beside}")
+        if not is_fetched():
+            print(f"without those of llama.cpp, which are not in {FOLDER} (examples/fetch.py vectors)")
 
 
 if __name__ == "__main__":
-    if not sources():
-        print(f"skipped: there are no templates in {FOLDER} (examples/fetch.py vectors)")
-        sys.exit(77)
     write() if sys.argv[1:] == ["--write"] else unittest.main()

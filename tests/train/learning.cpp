@@ -17,7 +17,8 @@ using testing::linear_teacher;
 
 trainer_options quick() {
     trainer_options chosen;
-    chosen.losses.schedule.tau = 400;
+    chosen.losses.schedule.lambda = lambda_kind::decay_by_updates;  // no tokens are told of
+    chosen.losses.schedule.tau_updates = 400;
     chosen.losses.schedule.warm_up = 50;
     chosen.losses.schedule.ramp = 1000;
     chosen.steps = {.rate = 0.01, .weight_decay = 0, .warm_up = 10, .clip = 1};
@@ -68,7 +69,7 @@ learned learn(const trainer_options& chosen, const head_options& kind = {.rank =
 
 BOOST_AUTO_TEST_CASE(a_head_learns_what_its_verifier_says) {
     trainer_options chosen = quick();
-    chosen.losses.schedule.tau = 1000;
+    chosen.losses.schedule.tau_updates = 1000;
     chosen.steps.rate = 0.003;
     chosen.batch = chosen.least = 128;
     const std::size_t updates = testing::unless_sanitized(1600, 160);

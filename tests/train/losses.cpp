@@ -70,7 +70,7 @@ struct judged_loss {
 judged_loss judge(const loss_options& chosen, const training_example<double>& example, const vector<double>& z,
                   double baseline = 0, std::size_t t = 0) {
     judged_loss judged{{}, vector<double>::Constant(z.size(), 99)};
-    judged.values = losses<double>(chosen, t, baseline)(z, example, judged.gradient);
+    judged.values = losses<double>(chosen, {t, t, 0}, baseline)(z, example, judged.gradient);
     return judged;
 }
 
@@ -91,8 +91,9 @@ BOOST_AUTO_TEST_CASE(every_switch_has_the_gradient_of_its_value) {
             example.drafted = 3;
             const vector<double> z = pruned ? vector<double>(logits.head(4)) : logits;
             for (const double lambda : {0.0, 0.3, 1.0}) {
-                for (const auto policy : {policy_kind::log_probability, policy_kind::reinforce,
-                                          policy_kind::probability, policy_kind::margin, policy_kind::none}) {
+                for (const auto policy :
+                     {policy_kind::log_probability, policy_kind::reinforce, policy_kind::probability,
+                      policy_kind::margin, policy_kind::reward_masked, policy_kind::none}) {
                     for (const auto divergence : {divergence_kind::forward, divergence_kind::reverse}) {
                         for (const auto bit : {accept_bit::accepted, accept_bit::rejected}) {
                             BOOST_TEST_CONTEXT("pruned " << pruned << ", lambda " << lambda << ", policy "
@@ -297,6 +298,47 @@ BOOST_AUTO_TEST_CASE(what_was_not_judged_has_no_reward) {
     BOOST_TEST(accepted.gradient[4] < 0);  // a step against the gradient makes it more likely
     example.bit = accept_bit::rejected;
     BOOST_TEST((accepted.gradient + judge(chosen, example, logits, 0.5).gradient).isZero(1e-15));
+}
+
+BOOST_AUTO_TEST_CASE(reward_masked_cross_entropy_is_that_of_accepted_tokens_and_nothing_of_others) {
+    training_example<double> example = example_of(row_of_teacher());
+    loss_options chosen = constant(0);
+    chosen.policy = policy_kind::reward_masked;
+    const auto is_nothing = [&] {
+        const auto found = judge(chosen, example, logits, 0.5);
+        return found.values.policy == 0 && found.values.total == 0 && found.gradient.isZero(0);
+    };
+    example.bit = accept_bit::accepted;  // of a token that the head has no class for
+    BOOST_TEST(is_nothing());
+    example.drafted = 4;
+    const vector<double> draft = (logits.array() - std::log(logits.array().exp().sum())).exp();
+    BOOST_TEST(judge(chosen, example, logits).values.policy == -std::log(draft[4]),
+               boost::test_tools::tolerance(1e-12));
+    check_gradient(chosen, example, logits);
+    BOOST_TEST(judge(chosen, example, logits, 0.1).gradient == judge(chosen, example, logits, 0.9).gradient);
+    for (const auto bit : {accept_bit::rejected, accept_bit::unknown}) {
+        example.bit = bit;
+        BOOST_TEST(is_nothing());
+    }
+    example.bit = accept_bit::accepted;
+    example.drafted = example.top;  // then it is -log pi(v)
+    BOOST_TEST(judge(chosen, example, logits).gradient == judge(constant(0), example, logits).gradient);
+}
+
+/// The tail as one outcome hides how the draft shares it out: the divergence of a whole row is larger.
+BOOST_AUTO_TEST_CASE(of_a_flat_row_the_largest_tokens_alone_keep_little_of_the_divergence) {
+    constexpr std::size_t all = 4096, top = 64;
+    const std::vector<float> logarithms(all, -std::log(static_cast<float>(all)));
+    std::vector<token> listed(top);
+    std::iota(listed.begin(), listed.end(), 0);
+    training_example<double> whole, cut;
+    fill_example<double>({.log_probabilities = logarithms}, class_index({}, all), 1, whole);
+    fill_example<double>({listed, std::span(logarithms).first(top), 1 - 64.0f / 4096}, class_index({}, all), 1, cut);
+    const vector<double> z = vector<double>::LinSpaced(all, 0, 16);
+    const double expected = std::log(z.array().exp().mean()) - z.mean();
+    BOOST_TEST(judge(constant(1), whole, z).values.divergence == expected, boost::test_tools::tolerance(1e-5));
+    BOOST_TEST(expected > 5.2);
+    BOOST_TEST(judge(constant(1), cut, z).values.divergence < 0.2);
 }
 
 /// Over all tokens that can be drawn, the mean of REINFORCE's gradient is minus the gradient of the expected bit, whose

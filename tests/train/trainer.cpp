@@ -286,6 +286,7 @@ BOOST_AUTO_TEST_CASE(a_round_shows_what_became_of_each_token) {
     }
     BOOST_TEST(online.report().decoding_seconds == 10);
     BOOST_TEST(online.report().tokens == 2U);
+    BOOST_TEST(online.report().replay_bytes == ring.memory_bytes());
     round.show_to(online, 2);  // as many as there are states
     BOOST_TEST(online.report().samples == 6U);
 }
@@ -365,15 +366,65 @@ BOOST_AUTO_TEST_CASE(a_run_in_parts_learns_what_one_run_does_wherever_it_ends) {
             chosen.replay.least_accepted = 1;
             chosen.losses.schedule.warm_up = 0;
             check_a_run_in_parts(first, chosen);
+            chosen.losses.baseline_decay = 0.8;  // so that acceptance goes up and down within the band
+            chosen.losses.schedule.band = {.low = 0.2, .high = 0.5};
+            chosen.losses.schedule.accepted_by_acceptance = true;
+            chosen.losses.schedule.tau = 40;
+            check_a_run_in_parts(first, chosen);
+            chosen.losses.schedule.lambda = lambda_kind::acceptance;
+            check_a_run_in_parts(first, chosen);
         }
     }
+}
+
+BOOST_AUTO_TEST_CASE(accepted_positions_alone_are_sampled_once_acceptance_is_above_its_band) {
+    auto by_acceptance = small();
+    by_acceptance.replay.accepted_only = true;
+    by_acceptance.replay.least_accepted = 1;
+    by_acceptance.replay.whole_every = 0;
+    by_acceptance.losses.baseline_decay = 0.5;
+    by_acceptance.losses.schedule.warm_up = 0;
+    auto by_samples = by_acceptance, all = by_acceptance;
+    by_acceptance.losses.schedule.accepted_by_acceptance = true;
+    all.replay.accepted_only = false;
+    auto first = teacher.head(), second = teacher.head(), third = teacher.head();
+    trainer waits(first, by_acceptance), at_once(second, by_samples), never(third, all);
+    const auto learn = [&](std::size_t from, std::size_t end, accept_bit bit) {
+        for (decltype(waits)* each : {&waits, &at_once, &never}) {
+            for (std::size_t n = from; n < end; ++n) show(*each, n, bit);
+            each->update();
+            each->publish();
+        }
+    };
+    for (decltype(waits)* each : {&waits, &at_once, &never}) show(*each, 0);
+    learn(1, 9, accept_bit::rejected);  // one position is accepted, and acceptance 0.002
+    BOOST_TEST(first.values() == third.values());
+    BOOST_TEST(first.values() != second.values());
+    learn(9, 13, accept_bit::accepted);  // now it is above 0.9
+    BOOST_TEST(first.values() != third.values());
+}
+
+BOOST_AUTO_TEST_CASE(lambda_follows_the_tokens_that_were_committed_and_a_restore_knows_them) {
+    auto head = teacher.head(), other = teacher.head();
+    auto chosen = small();
+    chosen.losses.schedule.tau = 20;
+    trainer online(head, chosen), later(other, chosen);
+    for (std::size_t n = 0; n < 10; ++n) {
+        show(online, n);
+        online.committed(1, 1);  // an update after 4 and 8 tokens
+    }
+    BOOST_TEST(online.report().lambda == std::exp(-8 / 20.0), boost::test_tools::tolerance(1e-12));
+    later.restore(online.state());
+    BOOST_TEST(later.report().lambda == online.report().lambda);
+    BOOST_TEST(later.report().tokens == 10U);
 }
 
 BOOST_AUTO_TEST_CASE(what_is_reported_after_a_restore_is_true) {
     const head_options kind{.scale = scale_kind::global, .update = update_kind::full};
     auto head = teacher.head(kind), other = teacher.head(kind);
     auto chosen = small();
-    chosen.losses.schedule.tau = 10;
+    chosen.losses.schedule.lambda = lambda_kind::decay_by_updates;
+    chosen.losses.schedule.tau_updates = 10;
     chosen.losses.schedule.anchor = {0.5, 0.1, 100};
     chosen.steps.rate = 0.05;
     trainer online(head, chosen), later(other, chosen);

@@ -30,31 +30,41 @@ struct architecture {
     std::string_view model_type;     ///< in config.json
     bool is_llama_like = true;       ///< config.json may lack what a Llama's may
     bool has_own_head_size = false;  ///< config.json must say it: it is not width / heads
+    double turning_part = 1;         ///< of a head, where config.json does not say it
     bool turns_in_part = false;      ///< partial_rotary_factor is read
     bool is_tied = false;            ///< the head, where config.json does not say it
     bool halves_in_gguf = true;      ///< see stored_layout; safetensors always are so
     bool shifted_norms = false;      ///< in safetensors
     bool norms_before = true, norms_after = false;
+    bool layer_norms = false;
+    std::string_view epsilon = "rms_norm_eps";  ///< its key in config.json
     query_key_norm query_key_norms = query_key_norm::none;
     activation gate = activation::silu;
-    bool biased = false;            ///< queries, keys and values have biases, which config.json does not say
-    bool joined = false;            ///< safetensors hold queries, keys and values as one tensor, and gate and up
-    bool has_scales = false;        ///< Granite's four
-    bool has_temperature = false;   ///< of attention
-    bool scaled_embedding = false;  ///< by sqrt(width)
+    bool gelu_is_tanh = false;       ///< config.json may say gelu, and mean its form with tanh
+    bool gated = true;               ///< the feed-forward
+    bool biased = false;             ///< queries, keys and values have biases, where config.json does not say it
+    std::string_view bias_key = "";  ///< its key in config.json, if it may say it
+    bool biased_throughout = false;  ///< and with them all other matrices
+    bool joined = false;             ///< safetensors hold queries, keys and values as one tensor, and gate and up
+    bool has_scales = false;         ///< Granite's four
+    bool has_temperature = false;    ///< of attention
+    bool scaled_embedding = false;   ///< by sqrt(width)
     bool has_caps = false;
     float attention_cap = 0, logit_cap = 0;  ///< where the file does not say it
     window_rule windows = window_rule::none;
     std::size_t window = 0;  ///< where the file does not say it
     std::size_t window_period = 0;
+    bool may_lack_windows = false;           ///< in GGUF, which then names none
     std::size_t still_period = 0;            ///< each so many-th layer does not turn, unless the file says which
     double rotary_base = 10000;              ///< where the file does not say it
     double local_rotary_base = 0;            ///< of layers with a window
+    bool local_is_main = false;              ///< they turn by the same base, but without factors
     std::size_t layers_scaled_by_width = 0;  ///< in GGUF: with so many layers scores are scaled as of width / heads
     bool can_stand_still = false;            ///< in GGUF: rope.scaling.finetuned = false means that no layer turns
     bool whole_yarn = true;                  ///< in GGUF: see yarn_scaling
     bool norm_after_attention = false;       ///< in GGUF: see stored_layout::after_attention
     expert_rule experts = expert_rule::none;
+    bool has_shared_expert = false;
     bool own_expert_width = false;  ///< config.json must say it: it is not intermediate_size; it may name dense layers
     bool says_shares = false;       ///< norm_topk_prob is read, and is false where it is not there
     bool shares_of_chosen = true;   ///< in GGUF, and where config.json does not say it
@@ -104,12 +114,52 @@ inline constexpr architecture architectures[] = {
      .halves_in_gguf = false,
      .has_scales = true,
      .can_stand_still = true},
-    {.gguf = "olmo2",
+    {.gguf = "olmo2",  // OLMo 3's, too
+     .model_type = "",
+     .norms_before = false,
+     .norms_after = true,
+     .query_key_norms = query_key_norm::whole,
+     .windows = window_rule::periodic,
+     .window_period = 4,
+     .may_lack_windows = true,
+     .local_is_main = true},
+    {.gguf = "",
      .model_type = "olmo2",
      .is_llama_like = false,
      .norms_before = false,
      .norms_after = true,
      .query_key_norms = query_key_norm::whole},
+    {.gguf = "",
+     .model_type = "olmo3",
+     .is_llama_like = false,
+     .norms_before = false,
+     .norms_after = true,
+     .query_key_norms = query_key_norm::whole,
+     .windows = window_rule::periodic,
+     .window = 4096,
+     .window_period = 4,
+     .rotary_base = 500000,
+     .local_is_main = true},
+    {.gguf = "stablelm",
+     .model_type = "stablelm",
+     .is_llama_like = false,
+     .turning_part = 0.25,
+     .turns_in_part = true,
+     .layer_norms = true,
+     .epsilon = "layer_norm_eps",
+     .bias_key = "use_qkv_bias"},
+    {.gguf = "starcoder2",
+     .model_type = "starcoder2",
+     .is_llama_like = false,
+     .is_tied = true,
+     .layer_norms = true,
+     .epsilon = "norm_epsilon",
+     .gate = activation::gelu_tanh,
+     .gated = false,
+     .biased = true,
+     .bias_key = "use_bias",
+     .biased_throughout = true,
+     .windows = window_rule::all},
     {.gguf = "gemma",
      .model_type = "gemma",
      .is_llama_like = false,
@@ -117,6 +167,7 @@ inline constexpr architecture architectures[] = {
      .is_tied = true,
      .shifted_norms = true,
      .gate = activation::gelu_tanh,
+     .gelu_is_tanh = true,
      .scaled_embedding = true},
     {.gguf = "gemma2",
      .model_type = "gemma2",
@@ -126,6 +177,7 @@ inline constexpr architecture architectures[] = {
      .shifted_norms = true,
      .norms_after = true,
      .gate = activation::gelu_tanh,
+     .gelu_is_tanh = true,
      .scaled_embedding = true,
      .has_caps = true,
      .attention_cap = 50,
@@ -143,6 +195,7 @@ inline constexpr architecture architectures[] = {
      .norms_after = true,
      .query_key_norms = query_key_norm::per_head,
      .gate = activation::gelu_tanh,
+     .gelu_is_tanh = true,
      .scaled_embedding = true,
      .has_caps = true,
      .windows = window_rule::periodic,
@@ -156,6 +209,16 @@ inline constexpr architecture architectures[] = {
      .windows = window_rule::all,
      .rotary_base = 1e6,
      .experts = expert_rule::always},
+    {.gguf = "qwen2moe",
+     .model_type = "qwen2_moe",
+     .is_llama_like = false,
+     .biased = true,
+     .bias_key = "qkv_bias",
+     .experts = expert_rule::always,
+     .has_shared_expert = true,
+     .own_expert_width = true,
+     .says_shares = true,
+     .shares_of_chosen = false},
     {.gguf = "qwen3moe",
      .model_type = "qwen3_moe",
      .is_llama_like = false,
@@ -207,10 +270,17 @@ inline const architecture& architecture_of(std::string_view architecture::*name,
 inline void apply(const architecture& of, config& c) {
     c.norms_before = of.norms_before;
     c.norms_after = of.norms_after;
+    c.layer_norms = of.layer_norms;
+    c.gated = of.gated;
     c.query_key_norms = of.query_key_norms;
     c.gate = of.gate;
     c.attention_sinks = of.has_sinks;
     if (of.scaled_embedding) c.embedding_scale = std::sqrt(static_cast<float>(c.width));
+}
+
+/// Whether layers with a window turn otherwise.
+inline bool turns_locally(const architecture& of) {
+    return of.local_rotary_base != 0 || of.local_is_main;
 }
 
 /// Windows and rotary positions of all layers, with `window` tokens (0: none) in those that `is_windowed` names, and no
@@ -220,7 +290,7 @@ inline void set_positions(const architecture& of, config& c, std::size_t window,
     using rotary = layer_positions::rotary;
     c.positions.clear();
     for (std::size_t layer = 0; layer < c.layers; ++layer) {
-        const bool local = is_windowed(layer) && of.local_rotary_base != 0;
+        const bool local = is_windowed(layer) && turns_locally(of);
         c.positions.push_back({is_windowed(layer) && window < c.context ? window : 0, is_still(layer) ? rotary::none
                                                                                       : local         ? rotary::local
                                                                                                       : rotary::main});

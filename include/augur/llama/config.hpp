@@ -72,7 +72,9 @@ struct config {
     // ---- what a Llama has not
     activation gate = activation::silu;
     bool norms_before = true, norms_after = false;  ///< of attention and feed-forward: their input, what they add
+    bool layer_norms = false;  ///< with biases, in place of RMS norms; of norms before, and of the last
     query_key_norm query_key_norms = query_key_norm::none;
+    bool gated = true;  ///< or activation(gate) alone is what a feed-forward holds
     bool query_key_value_bias = false, attention_output_bias = false, feed_forward_bias = false;
     float embedding_scale = 1;
     float residual_scale = 1;   ///< of what attention and feed-forward add
@@ -118,6 +120,8 @@ inline std::string_view beyond_llama(const config& c) {
     const auto turned = [](const layer_positions& each) { return each.turns != layer_positions::rotary::main; };
     if (c.experts.count != 0) return "a mixture of experts";
     if (c.attention_sinks) return "attention sinks";
+    if (c.layer_norms) return "layer norms";
+    if (!c.gated) return "a feed-forward without a gate";
     if (c.gate != activation::silu) return "another activation than SiLU";
     if (!c.norms_before || c.norms_after) return "norms after attention";
     if (c.query_key_norms != query_key_norm::none) return "norms of queries and keys";
@@ -164,6 +168,9 @@ inline void validate_beyond_llama(const config& c, std::string_view origin) {
     positive("the limit of the gate", static_cast<double>(c.gate_limit), false);
     positive("the local rotary base", c.local_rotary_base, true);
     validate(c.experts, c.layers, c.width, origin);
+    if (c.layer_norms && (!c.norms_before || c.norms_after || c.query_key_norms != query_key_norm::none)) {
+        fail(origin, ": layer norms are supported before attention and feed-forward alone");
+    }
     if (!c.positions.empty() && c.positions.size() != c.layers) {
         fail(origin, ": windows and rotary positions of ", c.positions.size(), " layers for ", c.layers);
     }

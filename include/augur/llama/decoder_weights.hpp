@@ -33,7 +33,8 @@ struct weights {
     std::vector<std::shared_ptr<const layer_weights>> layers;
     bool layers_are_lent = false;  ///< as the embedding
     std::vector<float> final_norm;
-    fusion_weights fusion;  ///< no weight where inputs are embeddings
+    std::vector<float> final_norm_bias{};  ///< of a layer norm; empty: it is an RMS norm
+    fusion_weights fusion;                 ///< no weight where inputs are embeddings
 
     bool fuses() const { return fusion.weight.rows() != 0 || fusion.is_wide; }
     /// The head, or the embedding that stands for it.
@@ -42,7 +43,8 @@ struct weights {
     std::size_t memory_bytes() const {
         std::size_t total = head.memory_bytes() + fusion.weight.memory_bytes();
         if (!embedding_is_lent) total += embedding->memory_bytes();
-        for (const auto* norm : {&final_norm, &fusion.embedding_norm, &fusion.hidden_norm, &fusion.bias}) {
+        for (const auto* norm :
+             {&final_norm, &final_norm_bias, &fusion.embedding_norm, &fusion.hidden_norm, &fusion.bias}) {
             total += norm->size() * sizeof(float);
         }
         for (const auto& layer : layers) total += layers_are_lent ? 0 : layer->memory_bytes();
@@ -51,8 +53,8 @@ struct weights {
     /// Numbers that a forward pass draws on, what is lent included, each once: a head that is the embedding is not
     /// another.
     std::size_t parameter_count() const {
-        std::size_t total =
-            final_norm.size() + fusion.embedding_norm.size() + fusion.hidden_norm.size() + fusion.bias.size();
+        std::size_t total = final_norm.size() + final_norm_bias.size() + fusion.embedding_norm.size() +
+                            fusion.hidden_norm.size() + fusion.bias.size();
         for (const auto* matrix : {embedding.get(), &head, &fusion.weight}) total += matrix->rows() * matrix->depth();
         for (const auto& layer : layers) total += layer->parameter_count();
         return total;

@@ -38,15 +38,11 @@ class forward_pass : row_attention {
     forward_pass(const config& c, const weights& w, const backend::host::kernels& kernels,
                  std::shared_ptr<backend::host::thread_pool> pool, cache_format format)
         : row_attention(c, kernels, std::move(pool),
-                        std::max({c.width, c.heads * c.head_size, c.feed_forward, fused_size(c, w)}), format),
+                        std::max({c.width, c.heads * c.head_size, widest_feed_forward(c), fused_size(c, w)}), format),
           weights_(w),
           logit_rule_(c) {
-        for (auto [buffer, size] : {std::pair{&state_, c.width},
-                                    {&normed_, c.width},
-                                    {&change_, c.width},
-                                    {&gate_, c.feed_forward},
-                                    {&up_, c.feed_forward},
-                                    {&fused_, fused_size(c, w)}}) {
+        for (auto [buffer, size] :
+             {std::pair{&state_, c.width}, {&normed_, c.width}, {&change_, c.width}, {&fused_, fused_size(c, w)}}) {
             buffer->require(most_rows * size);
         }
         wanted_.reserve(most_rows);
@@ -80,7 +76,10 @@ class forward_pass : row_attention {
         const layer_weights& layer = *weights_.layers[index];
         const auto same = [](std::size_t row) { return row; };
         const bool is_wide = index == 0 && weights_.fusion.is_wide;  // whose inputs fuse() has prepared
-        if (!is_wide) normalise(layer.attention_norm, rows_.size(), same, {&layer.query, &layer.key, &layer.value});
+        if (!is_wide) {
+            normalise(layer.attention_norm, layer.attention_norm_bias, rows_.size(), same,
+                      {&layer.query, &layer.key, &layer.value});
+        }
         multiply({{&layer.query, query_.data(), &layer.query_bias},
                   {&layer.key, key_.data(), &layer.key_bias},
                   {&layer.value, value_.data(), &layer.value_bias}},
@@ -90,12 +89,15 @@ class forward_pass : row_attention {
         add_product(copies_, layer.attention_output, mixed_.data(), layer.attention_output_bias,
                     layer.after_attention_norm);
         if (layer.experts.empty()) {
-            normalise(layer.feed_forward_norm, rows_.size(), same, {&layer.gate, &layer.up});
-            feed_forward(layer);
+            normalise(layer.feed_forward_norm, layer.feed_forward_norm_bias, rows_.size(), same,
+                      {&layer.gate, &layer.up});
+            feed_forward(layer, normed_.data(), rows_.size());
             add_product(gate_copies_, layer.down, gate_.data(), layer.down_bias, layer.after_feed_forward_norm);
         } else {
-            normalise(layer.feed_forward_norm, rows_.size(), same, {&layer.router});
+            normalise(layer.feed_forward_norm, layer.feed_forward_norm_bias, rows_.size(), same,
+                      {&layer.router, &layer.gate, &layer.up});
             mix(layer, normed_.data(), rows_.size(), change_.data());
+            add_shared(layer, normed_.data(), rows_.size(), change_.data());
             add_changes(layer.after_feed_forward_norm);
         }
     }
@@ -113,7 +115,8 @@ class forward_pass : row_attention {
         }
         if (wanted_.empty()) return;
         const matrix& head = weights_.output();
-        normalise(weights_.final_norm, wanted_.size(), [&](std::size_t i) { return wanted_[i]; }, {&head});
+        normalise(weights_.final_norm, weights_.final_norm_bias, wanted_.size(),
+                  [&](std::size_t i) { return wanted_[i]; }, {&head});
         if (!has_taps) {
             for_rows(wanted_.size(), [&](std::size_t i) {
                 const std::size_t row = wanted_[i], width = config_.width;
@@ -210,16 +213,18 @@ class forward_pass : row_attention {
     }
 
     /// normed_[i] = the state of row_of(i), normalised if there is a norm, and as the matrices that multiply it read
-    /// it.
+    /// it. A norm with a bias is a layer norm.
     template <class RowOf>
-    void normalise(const std::vector<float>& weight, std::size_t count, const RowOf& row_of,
-                   std::initializer_list<const matrix*> readers) {
+    void normalise(const std::vector<float>& weight, const std::vector<float>& bias, std::size_t count,
+                   const RowOf& row_of, std::initializer_list<const matrix*> readers) {
         const std::size_t width = config_.width;
         for_rows(count, [&](std::size_t i) {
             const float* const state = state_.data() + row_of(i) * width;
             float* const out = normed_.data() + i * width;
             if (weight.empty()) {
                 std::copy_n(state, width, out);
+            } else if (!bias.empty()) {
+                kernels_.layer_norm(state, weight.data(), bias.data(), out, width, config_.norm_epsilon);
             } else {
                 kernels_.rms_norm(state, weight.data(), out, width, config_.norm_epsilon);
             }
@@ -270,29 +275,10 @@ class forward_pass : row_attention {
         });
     }
 
-    /// gate = activation(gate product) * up product, prepared for the next product.
-    void feed_forward(const layer_weights& layer) {
-        const auto gate = product_of(copies_, layer.gate, normed_.data(), rows_.size(), gate_.data());
-        const auto up = product_of(copies_, layer.up, normed_.data(), rows_.size(), up_.data());
-        for_panels(layer.gate.panels(), [&](std::size_t first, std::size_t last) {
-            multiply_panels(gate, first, last);
-            multiply_panels(up, first, last);
-            add_bias(layer.gate_bias, gate_.data(), rows_.size(), first, last);
-            add_bias(layer.up_bias, up_.data(), rows_.size(), first, last);
-            const std::size_t from = first * backend::host::panel_rows;
-            const std::size_t to = std::min(last * backend::host::panel_rows, config_.feed_forward);
-            for (std::size_t row = 0; row < rows_.size(); ++row) {
-                const std::size_t at = row * config_.feed_forward + from;
-                gates_.apply(gate_.data() + at, up_.data() + at, to - from);
-                prepare_part(gate_copies_, layer.down, gate_.data(), row, from, to);
-            }
-        });
-    }
-
     const weights& weights_;
     logit_rule logit_rule_;
     std::vector<std::size_t> wanted_;
-    backend::host::float_buffer state_, normed_, change_, gate_, up_, fused_, logits_;
+    backend::host::float_buffer state_, normed_, change_, fused_, logits_;
 };
 
 }  // namespace augur::llama

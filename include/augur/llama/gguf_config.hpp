@@ -85,6 +85,11 @@ inline void read_gguf_experts(config& c, const io::gguf_view& file, const archit
     if (file.contains(prefix + "expert_feed_forward_length")) {
         c.experts.feed_forward = layered_size(file, prefix + "expert_feed_forward_length", c);
     }
+    if (of.has_shared_expert) {
+        const std::string shared = prefix + "expert_shared_feed_forward_length";
+        c.experts.shared_feed_forward = static_cast<std::size_t>(file.get_or<std::uint64_t>(shared, c.feed_forward));
+        if (c.experts.shared_feed_forward == 0) fail(origin, ": ", shared, " is 0, but a ", of.gguf, " has one");
+    }
     const std::string norm = prefix + "expert_weights_norm";
     if (file.get_or<bool>(norm, of.shares_of_chosen) != of.shares_of_chosen) {
         fail(origin, ": the metadata key ", io::quote(norm), " is ", of.shares_of_chosen ? "false" : "true",
@@ -96,7 +101,7 @@ inline void read_gguf_experts(config& c, const io::gguf_view& file, const archit
 inline void read_gguf_positions(config& c, const io::gguf_view& file, const architecture& of,
                                 const std::string& prefix) {
     const std::string key = prefix + "attention.sliding_window";
-    const bool is_needed = of.windows == window_rule::periodic && of.window == 0;
+    const bool is_needed = of.windows == window_rule::periodic && of.window == 0 && !of.may_lack_windows;
     const auto window =
         static_cast<std::size_t>(is_needed ? file.get<std::uint64_t>(key) : file.get_or<std::uint64_t>(key, of.window));
     // of the models whose config.json has a window of some layers, llama.cpp's writer keeps no list of them
@@ -115,13 +120,13 @@ inline void read_gguf_positions(config& c, const io::gguf_view& file, const arch
     } else if (value != nullptr) {
         period = static_cast<std::size_t>(file.get<std::uint64_t>(pattern));
     }
-    c.local_rotary_base =
-        of.local_rotary_base == 0 ? 0 : file.get_or<double>(prefix + "rope.freq_base_swa", of.local_rotary_base);
+    const double local = of.local_is_main ? c.rotary_base : of.local_rotary_base;
+    c.local_rotary_base = local == 0 ? 0 : file.get_or<double>(prefix + "rope.freq_base_swa", local);
     const bool is_still = of.can_stand_still && !file.get_or<bool>(prefix + "rope.scaling.finetuned", true);
     set_positions(
         of, c, window,
         [&](std::size_t layer) {
-            if (!listed.empty()) return bool{listed[layer]};
+            if (!listed.empty()) return listed[layer] && (window != 0 || !of.may_lack_windows);
             return window != 0 && !is_periodic(period, layer);
         },
         [&](std::size_t layer) { return is_still || is_periodic(of.still_period, layer); });
@@ -168,6 +173,10 @@ inline void read_gguf_layout(config& c, const io::gguf_view& file, const archite
     c.stored.after_attention = of.norm_after_attention;
     c.stored.joined_query_key_value = has("attn_qkv.weight");
     c.stored.joined_gate_up = of.joined && !has("ffn_gate.weight");
+    if (of.layer_norms && !has("ffn_norm.weight")) {
+        fail(file.path().string(), ": there is no blk.0.ffn_norm.weight; a ", of.gguf, " whose attention and ",
+             "feed-forward read one norm is not supported");
+    }
     c.query_key_value_bias = has("attn_q.bias") || has("attn_qkv.bias");
     c.attention_output_bias = has("attn_output.bias");
     c.feed_forward_bias = has("ffn_down.bias");
@@ -195,7 +204,7 @@ inline config read_config(const io::gguf_view& file, std::size_t lent_vocabulary
     const bool is_lent = lent_vocabulary != 0 && file.find("token_embd.weight") == nullptr;
     c.vocabulary = is_lent ? lent_vocabulary : static_cast<std::size_t>(file.tensor("token_embd.weight").rows());
     c.rotary_base = file.get_or<double>(prefix + "rope.freq_base", 10000.0);
-    c.norm_epsilon = static_cast<float>(file.get<double>(prefix + "attention.layer_norm_rms_epsilon"));
+    c.norm_epsilon = static_cast<float>(file.get<double>(prefix + detail::gguf_epsilon(of.layer_norms)));
     c.tied_head = file.find("output.weight") == nullptr;
     validate(c, origin);
     detail::apply(of, c);

@@ -33,7 +33,6 @@ inline constexpr std::string_view gguf_keys_read[] = {
     "attention.head_count_kv",
     "attention.key_length",
     "attention.value_length",
-    "attention.layer_norm_rms_epsilon",
     "attention.scale",
     "attention.sliding_window",
     "rope.dimension_count",
@@ -48,6 +47,11 @@ inline constexpr std::string_view gguf_keys_read[] = {
     "rope.scale_linear",
 };
 
+/// Of layer norms, or of RMS norms; what a file says of the other kind is idle.
+inline const char* gguf_epsilon(bool of_layer_norms) {
+    return of_layer_norms ? "attention.layer_norm_epsilon" : "attention.layer_norm_rms_epsilon";
+}
+
 /// By read_config of architectures that have what they are about; in others they are neutral numbers.
 inline constexpr std::string_view gguf_scales[] = {"logit_scale", "residual_scale", "embedding_scale"};
 inline constexpr std::string_view gguf_caps[] = {"attn_logit_softcapping", "final_logit_softcapping"};
@@ -58,12 +62,11 @@ inline constexpr std::string_view gguf_keys_of_periods[] = {"attention.sliding_w
 inline constexpr std::string_view gguf_keys_of_experts[] = {"expert_used_count", "expert_feed_forward_length",
                                                             "expert_weights_norm"};
 
-/// Of how the file was made, of another norm than an RMS norm, of poolings that it does not have. Whether a scaling was
+/// Of how the file was made, of poolings that it does not have. Whether a scaling was
 /// there in training changes nothing, but where read_config asks for it.
 inline constexpr std::string_view gguf_keys_idle[] = {
     "tensor_data_layout",
     "pooling_type",
-    "attention.layer_norm_epsilon",
     "rope.scaling.finetuned",
 };
 
@@ -112,6 +115,10 @@ inline void check_gguf_key(const io::gguf_view& file, std::string_view key, cons
         return std::find(std::begin(list), std::end(list), name) != std::end(list);
     };
     if (is_in(gguf_keys_read) || is_in(gguf_keys_idle)) return;
+    if (name == gguf_epsilon(true) || name == gguf_epsilon(false)) return;
+    // whether a StableLM's attention and feed-forward read one norm its tensors say; some writers' key says it of all
+    if (of.layer_norms && name == "use_parallel_residual") return;
+    if (of.has_shared_expert && name == "expert_shared_feed_forward_length") return;
     if (of.has_scales && is_in(gguf_scales)) return;
     if (of.has_caps && is_in(gguf_caps)) return;
     if (of.has_temperature && is_in(gguf_temperatures)) return;

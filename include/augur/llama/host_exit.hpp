@@ -51,8 +51,10 @@ class host_exit {
     /// The target's own norm and output, which must outlive it, after `layer` layers: default_split if 0.
     static host_exit untrained(const host_model& target, std::size_t layer = 0, const load_options& options = {}) {
         const weights& own = target.parameters();
-        return host_exit(layer == 0 ? default_split(target.layer_count()) : layer, own.final_norm, {}, own.head_tokens,
-                         target, options);
+        host_exit out(layer == 0 ? default_split(target.layer_count()) : layer, own.final_norm, {}, own.head_tokens,
+                      target, options);
+        out.parts_->bias = own.final_norm_bias;
+        return out;
     }
 
     /// From parts: the output has the rows of `head_tokens`, ascending, or of all if none are named; with no rows it is
@@ -69,7 +71,9 @@ class host_exit {
     std::span<const token> possible() const { return parts_->head_tokens; }
     const std::shared_ptr<backend::host::thread_pool>& pool() const { return parts_->pool(); }
     /// But for what the target lends.
-    std::size_t memory_bytes() const { return parts_->own.memory_bytes() + parts_->norm.size() * sizeof(float); }
+    std::size_t memory_bytes() const {
+        return parts_->own.memory_bytes() + (parts_->norm.size() + parts_->bias.size()) * sizeof(float);
+    }
 
     /// See draft::ExitHead. Throws unless both have their sizes.
     void row(std::span<const float> hidden, std::span<float> out) const {
@@ -114,7 +118,11 @@ class host_exit {
 
         void run(const float* hidden, std::span<float> out) {
             auto* const state = reinterpret_cast<float*>(normed.data());
-            kernels_.rms_norm(hidden, norm.data(), state, norm.size(), epsilon);
+            if (bias.empty()) {
+                kernels_.rms_norm(hidden, norm.data(), state, norm.size(), epsilon);
+            } else {
+                kernels_.layer_norm(hidden, norm.data(), bias.data(), state, norm.size(), epsilon);
+            }
             const auto format = input_of(output->format());
             const auto* prepared = normed.data();
             if (format != backend::host::input_format::f32) {
@@ -127,7 +135,7 @@ class host_exit {
         }
 
         std::size_t layer;
-        std::vector<float> norm;
+        std::vector<float> norm, bias{};  ///< with a bias it is a layer norm
         matrix own;
         std::vector<token> head_tokens;
         const matrix* output;

@@ -42,7 +42,7 @@ inline void read_json_sizes(config& c, const io::json_reader<>& in, const archit
     } else {
         c.key_value_heads = in.required<std::size_t>("num_key_value_heads");
         c.context = in.required<std::size_t>("max_position_embeddings");
-        c.norm_epsilon = in.required<float>("rms_norm_eps");
+        c.norm_epsilon = in.required<float>(of.epsilon);
     }
     if (of.has_own_head_size) {
         c.head_size = in.required<std::size_t>("head_dim");
@@ -54,7 +54,8 @@ inline void read_json_sizes(config& c, const io::json_reader<>& in, const archit
     }
 }
 
-inline activation read_json_gate(const io::json_reader<>& in, activation usual) {
+inline activation read_json_gate(const io::json_reader<>& in, const architecture& of) {
+    const activation usual = of.gate;
     const char* const key = in.find("hidden_activation") ? "hidden_activation" : "hidden_act";
     if (!in.find(key)) return usual;
     const auto name = in.required<std::string>(key);
@@ -62,7 +63,7 @@ inline activation read_json_gate(const io::json_reader<>& in, activation usual) 
     if (name == "silu" || name == "swish") return activation::silu;    // one function
     if (name == "gelu_pytorch_tanh" || name == "gelu_new") return activation::gelu_tanh;
     // a Gemma's first files say gelu, and mean its form with tanh, as all who run it know
-    if (name == "gelu") return usual == activation::gelu_tanh ? usual : activation::gelu;
+    if (name == "gelu") return of.gelu_is_tanh ? usual : activation::gelu;
     fail(in.origin(), ": ", key, " is ", io::quote(name), "; silu, gelu, gelu_new and gelu_pytorch_tanh are supported");
 }
 
@@ -103,6 +104,8 @@ inline void read_json_experts(config& c, const io::json_reader<>& in, const arch
     m.feed_forward = of.own_expert_width ? in.required<std::size_t>("moe_intermediate_size") : c.feed_forward;
     m.shares_of_chosen = of.says_shares ? in.value_or<bool>("norm_topk_prob", false) : of.shares_of_chosen;
     m.biased = of.biased_experts;
+    if (of.has_shared_expert)
+        m.shared_feed_forward = in.required<std::size_t>("shared_expert_intermediate_size", {.least = 1});
     if (of.own_expert_width) m.is_dense = json_dense_layers(in, c);
     c.gate_slope = in.value_or<float>("swiglu_alpha", c.gate_slope);
     c.gate_limit = in.value_or<float>("swiglu_limit", c.gate_limit);
@@ -133,9 +136,9 @@ inline void read_json_scales(config& c, const io::json_reader<>& in, const archi
 }
 
 inline void read_json_rotary(config& c, const io::json_reader<>& in, const architecture& of) {
-    const json_rotary found = find_json_rotary(in, of.local_rotary_base != 0);
+    const json_rotary found = find_json_rotary(in, turns_locally(of));
     c.rotary_base = in.value_or<double>("rope_theta", of.rotary_base);
-    double part = in.value_or<double>("partial_rotary_factor", 1);
+    double part = in.value_or<double>("partial_rotary_factor", of.turning_part);
     if (found.main) {
         c.rotary_base = found.main->value_or<double>("rope_theta", c.rotary_base);
         part = found.main->value_or<double>("partial_rotary_factor", part);
@@ -148,8 +151,9 @@ inline void read_json_rotary(config& c, const io::json_reader<>& in, const archi
     validate(c, in.origin());
     if (part != 1) c.rotary_size = static_cast<std::size_t>(static_cast<double>(c.head_size) * part);
     if (found.main) read_json_rotary_scaling(c, in, *found.main, of);
-    if (of.local_rotary_base == 0) return;
-    c.local_rotary_base = in.value_or<double>("rope_local_base_freq", of.local_rotary_base);
+    if (!turns_locally(of)) return;
+    c.local_rotary_base = of.local_is_main ? in.value_or<double>("rope_theta", of.rotary_base)
+                                           : in.value_or<double>("rope_local_base_freq", of.local_rotary_base);
     if (!found.local) return;
     c.local_rotary_base = found.local->value_or<double>("rope_theta", c.local_rotary_base);
     if (const auto type = found.local->value_or<std::string>("rope_type", "default"); type != "default") {
@@ -219,9 +223,10 @@ inline void read_json_positions(config& c, const io::json_reader<>& in, const ar
 
 inline void read_json_layout(config& c, const io::json_reader<>& in, const architecture& of) {
     const bool biased = in.value_or<bool>("attention_bias", false);
-    c.query_key_value_bias = of.biased || biased;
-    c.attention_output_bias = biased && !of.biased;
-    c.feed_forward_bias = in.value_or<bool>("mlp_bias", false);
+    const bool own = of.bias_key.empty() ? of.biased : in.value_or<bool>(of.bias_key, of.biased);
+    c.query_key_value_bias = own || biased;
+    c.attention_output_bias = (biased && !of.biased) || (own && of.biased_throughout);
+    c.feed_forward_bias = in.value_or<bool>("mlp_bias", false) || (own && of.biased_throughout);
     c.stored.halves = true;
     c.stored.experts = of.stored_experts;
     c.stored.shifted_norms = of.shifted_norms;
@@ -248,7 +253,7 @@ inline config read_config(const nlohmann::json& json, const std::string& origin,
     detail::read_json_experts(c, in, of);
     detail::read_json_rotary(c, in, of);
     detail::read_json_scales(c, in, of);
-    c.gate = detail::read_json_gate(in, of.gate);
+    c.gate = detail::read_json_gate(in, of);
     detail::read_json_positions(c, in, of);
     detail::read_json_layout(c, in, of);
     validate(c, origin);

@@ -30,7 +30,6 @@ inline constexpr std::string_view json_keys_read[] = {
     "vocab_size",
     "max_position_embeddings",
     "head_dim",
-    "rms_norm_eps",
     "tie_word_embeddings",
     "rope_parameters",
     "rope_scaling",
@@ -85,6 +84,7 @@ inline constexpr std::string_view json_keys_idle[] = {
     "dtype",
     "early_stopping",
     "embd_pdrop",
+    "embedding_dropout",
     "encoder_no_repeat_ngram_size",
     "exponential_decay_length_penalty",
     "finetuning_task",
@@ -126,6 +126,7 @@ inline constexpr std::string_view json_keys_idle[] = {
     "remove_invalid_values",
     "repetition_penalty",
     "resid_pdrop",
+    "residual_dropout",
     "return_dict",
     "return_dict_in_generate",
     "sep_token_id",
@@ -194,6 +195,37 @@ inline constexpr std::string_view json_switches[] = {
     "use_bidirectional_attention",
 };
 
+/// What the first files of a StarCoder 2 say of it beside the keys that are read.
+struct neutral_json_text {
+    std::string_view key, neutral;
+};
+inline constexpr neutral_json_text json_texts_without_gate[] = {
+    {"activation_function", "gelu"},
+    {"mlp_type", "default"},
+    {"norm_type", "layer_norm"},
+};
+inline constexpr std::string_view json_switches_without_gate[] = {
+    "attention_softmax_in_fp32",
+    "scale_attention_softmax_in_fp32",
+    "scale_attn_weights",
+};
+
+/// Whether the key is one of these, and of such a file. Throws where it contradicts what is computed.
+inline bool is_neutral_without_gate(const io::json_reader<>& in, std::string_view key, const architecture& of) {
+    if (of.gated) return false;
+    const auto check = [&](bool is_neutral) {
+        if (!is_neutral) fail(in.origin(), ": ", key, " is ", io::shown(*in.find(key)), ", which is not supported");
+        return true;
+    };
+    for (const auto& [text, neutral] : json_texts_without_gate) {
+        if (key == text) return check(in.required<std::string>(key) == neutral);
+    }
+    for (const std::string_view each : json_switches_without_gate) {
+        if (key == each) return check(in.required<bool>(key));
+    }
+    return key == "layer_norm_epsilon" && check(in.required<double>(key) == in.required<double>(of.epsilon));
+}
+
 /// Whether an object inside says nothing of what the model computes that the file does not say, too.
 inline bool repeats(const nlohmann::json& inside, const nlohmann::json& all) {
     const auto is_known = [&](const auto& each) {
@@ -220,6 +252,9 @@ inline void check_json_keys(const io::json_reader<>& in, const architecture& of)
     };
     const auto check = [&](const std::string& key) {
         if (is_in(key, json_keys_read) || is_in(key, json_keys_idle)) return;
+        if (key == of.epsilon || key == of.bias_key) return;
+        if (is_neutral_without_gate(in, key, of)) return;
+        if (of.has_shared_expert && key == "shared_expert_intermediate_size") return;
         if (is_in(key, json_switches)) {
             if (in.required<bool>(key)) refuse(key, "supported");
             return;

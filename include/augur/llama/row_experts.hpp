@@ -1,5 +1,5 @@
 #pragma once
-// The mixture of experts of a pass's rows: each expert that any of them chose is read once.
+// The feed-forwards of a pass's rows; of a mixture's experts each that any of them chose is read once.
 
 #include <algorithm>
 #include <cmath>
@@ -18,13 +18,16 @@
 
 namespace augur::llama {
 
-/// Routes rows to experts, and sums what these answer: see mixture. Rows that chose one expert go through its products
-/// together, in places next to each other. A row's bits depend on the row alone: its sum is in the order of its scores.
+/// One feed-forward of all rows; or routes rows to experts, and sums what these answer: see mixture. Rows that chose
+/// one expert go through its products together, in places next to each other. A row's bits depend on the row alone: its
+/// sum is in the order of its scores.
 class row_experts : public row_products {
  protected:
     row_experts(const config& c, const backend::host::kernels& kernels,
                 std::shared_ptr<backend::host::thread_pool> pool, std::size_t longest)
         : row_products(kernels, std::move(pool), longest), gates_(c, kernels), mixture_(c.experts), width_(c.width) {
+        for (auto* buffer : {&gate_, &up_}) buffer->require(most_rows * widest_feed_forward(c));
+        if (!c.gated) std::fill_n(up_.data(), most_rows * c.feed_forward, 1.0f);  // a factor that changes nothing
         if (mixture_.count == 0) return;
         const std::size_t places = most_rows * mixture_.used, wide = mixture_.feed_forward;
         scores_.require(most_rows * mixture_.count);
@@ -40,6 +43,49 @@ class row_experts : public row_products {
         shares_.resize(places);
         groups_.reserve(std::min(mixture_.count, places));
         next_.resize(mixture_.count);
+        if (mixture_.shared_feed_forward != 0) shared_.require(most_rows * (width_ + 1));
+    }
+
+    /// The most that one of all rows holds.
+    static std::size_t widest_feed_forward(const config& c) {
+        return std::max(c.feed_forward, c.experts.shared_feed_forward);
+    }
+
+    /// gate_ = activation(gate * in) * (up * in), prepared for the way down; without an up the activation alone. `in`
+    /// has been prepared for both.
+    void feed_forward(const layer_weights& layer, const float* in, std::size_t rows) {
+        const std::size_t wide = layer.gate.rows();
+        const auto gate = product_of(copies_, layer.gate, in, rows, gate_.data());
+        const auto up = product_of(copies_, layer.up, in, rows, up_.data());
+        for_panels(layer.gate.panels(), [&](std::size_t first, std::size_t last) {
+            multiply_panels(gate, first, last);
+            if (layer.up.rows() != 0) multiply_panels(up, first, last);
+            add_bias(layer.gate_bias, gate_.data(), rows, first, last);
+            add_bias(layer.up_bias, up_.data(), rows, first, last);
+            const std::size_t from = first * backend::host::panel_rows;
+            const std::size_t to = std::min(last * backend::host::panel_rows, wide);
+            for (std::size_t row = 0; row < rows; ++row) {
+                const std::size_t at = row * wide + from;
+                gates_.apply(gate_.data() + at, up_.data() + at, to - from);
+                prepare_part(gate_copies_, layer.down, gate_.data(), row, from, to);
+            }
+        });
+    }
+
+    /// out[row] += sigmoid(score) * what the expert of all rows, if there is one, makes of in[row], which has been
+    /// prepared for it.
+    void add_shared(const layer_weights& layer, const float* in, std::size_t rows, float* out) {
+        if (layer.shared_gate.rows() == 0) return;
+        float* const scores = shared_.data() + rows * width_;
+        multiply_shared(layer.shared_gate, product_of(copies_, layer.shared_gate, in, rows, scores));
+        feed_forward(layer, in, rows);
+        multiply_shared(layer.down, product_of(gate_copies_, layer.down, gate_.data(), rows, shared_.data()));
+        for_rows(rows, [&](std::size_t row) {
+            const float share = 1 / (1 + std::exp(-scores[row]));
+            const float* const answer = shared_.data() + row * width_;
+            float* const sum = out + row * width_;
+            for (std::size_t i = 0; i < width_; ++i) sum[i] = std::fma(share, answer[i], sum[i]);
+        });
     }
 
     /// out[row] = what the layer's experts make of in[row], `width` numbers each.
@@ -53,7 +99,7 @@ class row_experts : public row_products {
         for_rows(rows, [&](std::size_t row) { sum(row, out + row * width_); });
     }
 
-    gate_rule gates_;
+    backend::host::float_buffer gate_;  ///< what the feed-forward of all rows holds
 
  private:
     /// Rows that chose an expert, in places [first, first + count).
@@ -160,12 +206,13 @@ class row_experts : public row_products {
         }
     }
 
+    gate_rule gates_;
     const mixture& mixture_;
     std::size_t width_;
     std::vector<std::size_t> chosen_, place_of_, next_;  ///< by row and rank; the next place of each expert
     std::vector<float> shares_;
     std::vector<group_of_rows> groups_;
-    backend::host::float_buffer scores_, gathered_, held_, up_held_, answers_;
+    backend::host::float_buffer up_, shared_, scores_, gathered_, held_, up_held_, answers_;
     input_copies gathered_copies_, held_copies_;
 };
 

@@ -16,7 +16,8 @@ namespace augur::llama {
 /// of its own. Those that the model has not are empty.
 struct expert_names {
     std::string router{}, router_bias{}, gate{}, up{}, down{}, gate_bias{}, up_bias{}, down_bias{};
-    std::string gate_scales{}, down_scales{};  ///< beside blocks
+    std::string gate_scales{}, down_scales{};                               ///< beside blocks
+    std::string shared_score{}, shared_gate{}, shared_up{}, shared_down{};  ///< of the expert of all rows
 
     static std::string of_expert(std::string name, std::size_t expert) {
         const auto star = name.find('*');
@@ -32,11 +33,15 @@ struct expert_names {
                 if (!name.empty() && (out.empty() || out.back() != name)) out.push_back(name);
             }
         }
+        for (const auto* each : {&shared_gate, &shared_up, &shared_down}) {
+            if (!each->empty()) out.push_back(*each);
+        }
         return out;
     }
     std::vector<std::string> all(std::size_t count) const {
         std::vector<std::string> out = matrices(count);
-        for (const auto* each : {&router, &router_bias, &gate_bias, &up_bias, &down_bias, &gate_scales, &down_scales}) {
+        for (const auto* each :
+             {&router, &router_bias, &gate_bias, &up_bias, &down_bias, &gate_scales, &down_scales, &shared_score}) {
             if (!each->empty()) out.push_back(*each);
         }
         return out;
@@ -49,7 +54,7 @@ struct tensor_names {
     std::string query, key, value, attention_output, gate, up, down;
     std::string after_attention_norm{}, after_feed_forward_norm{}, query_norm{}, key_norm{};
     std::string sinks{};
-    std::vector<std::string> biases{};  ///< of a layer
+    std::vector<std::string> biases{};  ///< of a layer's matrices and norms
     bool numbers_layers = true;         ///< or there is one, and its names begin with the prefix alone
     expert_names experts{};
     std::size_t expert_count = 0;
@@ -75,7 +80,7 @@ struct tensor_names {
         std::vector<std::string> out;
         const auto all = matrices();
         for (auto each = all.begin(); each != all.end() - (has_experts ? 3 : 0); ++each) {
-            if (out.empty() || out.back() != *each) out.push_back(*each);
+            if (!each->empty() && (out.empty() || out.back() != *each)) out.push_back(*each);
         }
         if (!has_experts) return out;
         for (std::string& each : experts.matrices(expert_count)) out.push_back(std::move(each));
@@ -106,9 +111,10 @@ inline tensor_names names_for(const config& c, tensor_names all, const char* joi
     if (!c.norms_before) all.attention_norm = all.feed_forward_norm = "";
     if (!c.norms_after) all.after_attention_norm = all.after_feed_forward_norm = "";
     if (c.query_key_norms == query_key_norm::none) all.query_norm = all.key_norm = "";
-    const auto add = [&](bool has, const std::string& matrix) {
-        if (has) all.biases.push_back(tensor_names::bias_of(matrix));
+    const auto add = [&](bool has, const std::string& of) {
+        if (has && !of.empty()) all.biases.push_back(tensor_names::bias_of(of));
     };
+    for (const auto* each : {&all.attention_norm, &all.feed_forward_norm}) add(c.layer_norms, *each);
     for (const auto* each : {&all.query, &all.key, &all.value}) add(c.query_key_value_bias, *each);
     add(c.attention_output_bias, all.attention_output);
     for (const auto* each : {&all.gate, &all.up, &all.down}) add(c.feed_forward_bias, *each);
@@ -116,6 +122,10 @@ inline tensor_names names_for(const config& c, tensor_names all, const char* joi
     all.expert_count = c.experts.count;
     expert_names& experts = all.experts;
     if (c.experts.count == 0) experts = {};
+    if (c.experts.shared_feed_forward == 0) {
+        for (auto* each : {&experts.shared_score, &experts.shared_gate, &experts.shared_up, &experts.shared_down})
+            each->clear();
+    }
     if (!c.experts.biased) {
         for (auto* each : {&experts.router_bias, &experts.gate_bias, &experts.up_bias, &experts.down_bias})
             each->clear();
@@ -131,17 +141,30 @@ inline expert_names gguf_expert_names() {
             .down = "ffn_down_exps.weight",
             .gate_bias = "ffn_gate_exps.bias",
             .up_bias = "ffn_up_exps.bias",
-            .down_bias = "ffn_down_exps.bias"};
+            .down_bias = "ffn_down_exps.bias",
+            .shared_score = "ffn_gate_inp_shexp.weight",
+            .shared_gate = "ffn_gate_shexp.weight",
+            .shared_up = "ffn_up_shexp.weight",
+            .shared_down = "ffn_down_shexp.weight"};
+}
+
+/// And those of the expert of all rows.
+inline expert_names with_shared(expert_names of) {
+    of.shared_score = "mlp.shared_expert_gate.weight";
+    of.shared_gate = "mlp.shared_expert.gate_proj.weight";
+    of.shared_up = "mlp.shared_expert.up_proj.weight";
+    of.shared_down = "mlp.shared_expert.down_proj.weight";
+    return of;
 }
 
 /// By how they are stored.
 inline expert_names hugging_face_expert_names(expert_tensors stored) {
     switch (stored) {
         case expert_tensors::separate:
-            return {.router = "mlp.gate.weight",
-                    .gate = "mlp.experts.*.gate_proj.weight",
-                    .up = "mlp.experts.*.up_proj.weight",
-                    .down = "mlp.experts.*.down_proj.weight"};
+            return with_shared({.router = "mlp.gate.weight",
+                                .gate = "mlp.experts.*.gate_proj.weight",
+                                .up = "mlp.experts.*.up_proj.weight",
+                                .down = "mlp.experts.*.down_proj.weight"});
         case expert_tensors::separate_by_number:
             return {.router = "block_sparse_moe.gate.weight",
                     .gate = "block_sparse_moe.experts.*.w1.weight",
@@ -149,10 +172,10 @@ inline expert_names hugging_face_expert_names(expert_tensors stored) {
                     .down = "block_sparse_moe.experts.*.w2.weight"};
         case expert_tensors::stacked:
         case expert_tensors::joined:
-            return {.router = "mlp.gate.weight",
-                    .gate = "mlp.experts.gate_up_proj",
-                    .up = "mlp.experts.gate_up_proj",
-                    .down = "mlp.experts.down_proj"};
+            return with_shared({.router = "mlp.gate.weight",
+                                .gate = "mlp.experts.gate_up_proj",
+                                .up = "mlp.experts.gate_up_proj",
+                                .down = "mlp.experts.down_proj"});
         case expert_tensors::alternating:
         case expert_tensors::blocks:
             break;
@@ -185,8 +208,8 @@ inline tensor_names gguf_names(const config& c = {}) {
         .key = "attn_k.weight",
         .value = "attn_v.weight",
         .attention_output = "attn_output.weight",
-        .gate = "ffn_gate.weight",
-        .up = "ffn_up.weight",
+        .gate = c.gated ? "ffn_gate.weight" : "ffn_up.weight",
+        .up = c.gated ? "ffn_up.weight" : "",
         .down = "ffn_down.weight",
         .after_attention_norm = "post_attention_norm.weight",
         .after_feed_forward_norm = "post_ffw_norm.weight",
@@ -210,9 +233,9 @@ inline tensor_names hugging_face_names(const config& c) {
         .key = "self_attn.k_proj.weight",
         .value = "self_attn.v_proj.weight",
         .attention_output = "self_attn.o_proj.weight",
-        .gate = "mlp.gate_proj.weight",
-        .up = "mlp.up_proj.weight",
-        .down = "mlp.down_proj.weight",
+        .gate = c.gated ? "mlp.gate_proj.weight" : "mlp.c_fc.weight",
+        .up = c.gated ? "mlp.up_proj.weight" : "",
+        .down = c.gated ? "mlp.down_proj.weight" : "mlp.c_proj.weight",
         .after_attention_norm = "post_attention_layernorm.weight",
         .after_feed_forward_norm = "post_feedforward_layernorm.weight",
         .query_norm = "self_attn.q_norm.weight",

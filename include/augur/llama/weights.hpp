@@ -80,7 +80,11 @@ class weight_reader {
             if (config_.experts.is_in(i)) experts_of(layers[i]).check();
         }
         weights out;
-        if (!names_.final_norm.empty()) out.final_norm = norm(names_.final_norm, config_.width);
+        if (!names_.final_norm.empty()) {
+            out.final_norm = norm(names_.final_norm, config_.width);
+            if (config_.layer_norms)
+                out.final_norm_bias = vector(tensor_names::bias_of(names_.final_norm), config_.width);
+        }
         for (std::size_t i = 0; i < layers.size(); ++i) {
             out.layers.push_back(
                 std::make_shared<const layer_weights>(read_layer(layers[i], config_.experts.is_in(i))));
@@ -203,7 +207,7 @@ class weight_reader {
         return {*this, config_, names_, name_in(layer, "")};
     }
 
-    /// The router, in floats whatever its type, for it decides; and what it chooses from.
+    /// The router, in floats whatever its type, for it decides; what it chooses from; and what all rows go through.
     void read_experts(std::size_t index, layer_weights& out) const {
         const std::string router = name_in(index, names_.experts.router);
         out.router = matrix_of(router, {config_.experts.count, config_.width}, {}, weight_format::f32);
@@ -211,25 +215,35 @@ class weight_reader {
             out.router_bias = vector(name_in(index, names_.experts.router_bias), config_.experts.count);
         }
         out.experts = experts_of(index).read();
+        if (const std::size_t wide = config_.experts.shared_feed_forward; wide != 0) {
+            const std::string score = name_in(index, names_.experts.shared_score);
+            const bool is_flat = file_.tensor(score).shape.size() == 1;  // as some writers have a single row
+            const std::uint64_t width = config_.width;
+            out.shared_gate = matrix_of(score, is_flat ? std::vector{width} : std::vector<std::uint64_t>{1, width}, {},
+                                        weight_format::f32);
+            out.gate = matrix(name_in(index, names_.experts.shared_gate), wide, config_.width);
+            out.up = matrix(name_in(index, names_.experts.shared_up), wide, config_.width);
+            out.down = matrix(name_in(index, names_.experts.shared_down), config_.width, wide);
+        }
     }
 
     layer_weights read_layer(std::size_t index, bool has_experts) const {
-        const std::size_t width = config_.width, wide = config_.feed_forward,
-                          queries = config_.heads * config_.head_size,
+        const std::size_t width = config_.width, queries = config_.heads * config_.head_size,
                           keys = config_.key_value_heads * config_.head_size;
-        const bool joined = names_.stored.joined_query_key_value, joined_gate = names_.stored.joined_gate_up;
+        const bool joined = names_.stored.joined_query_key_value;
         const std::size_t all = queries + 2 * keys;
         const std::size_t in = config_.wide_first_layer && index == 0 ? 2 * width : width;
         const part of_query{names_.query, joined ? all : queries, in, 0, queries, true};
         const part of_key{names_.key, joined ? all : keys, in, joined ? queries : 0, keys, true};
         const part of_value{names_.value, joined ? all : keys, in, joined ? queries + keys : 0, keys, false};
         const part of_output{names_.attention_output, width, queries, 0, width, false};
-        const part of_gate{names_.gate, joined_gate ? 2 * wide : wide, width, 0, wide, false};
-        const part of_up{names_.up, joined_gate ? 2 * wide : wide, width, joined_gate ? wide : 0, wide, false};
-        const part of_down{names_.down, width, wide, 0, width, false};
         layer_weights out;
         out.attention_norm = layer_norm(index, names_.attention_norm, width);
         out.feed_forward_norm = layer_norm(index, names_.feed_forward_norm, width);
+        if (config_.layer_norms) {
+            out.attention_norm_bias = vector(name_in(index, tensor_names::bias_of(names_.attention_norm)), width);
+            out.feed_forward_norm_bias = vector(name_in(index, tensor_names::bias_of(names_.feed_forward_norm)), width);
+        }
         out.after_attention_norm = layer_norm(index, names_.after_attention_norm, width);
         out.after_feed_forward_norm = layer_norm(index, names_.after_feed_forward_norm, width);
         const bool whole = config_.query_key_norms == query_key_norm::whole;
@@ -246,19 +260,23 @@ class weight_reader {
             out.value_bias = read_bias(index, of_value);
         }
         if (config_.attention_output_bias) out.attention_output_bias = read_bias(index, of_output);
-        if (has_experts) {
-            read_experts(index, out);
-            return out;
-        }
-        out.gate = read_part(index, of_gate);
-        out.up = read_part(index, of_up);
-        out.down = read_part(index, of_down);
-        if (config_.feed_forward_bias) {
-            out.gate_bias = read_bias(index, of_gate);
-            out.up_bias = read_bias(index, of_up);
-            out.down_bias = read_bias(index, of_down);
-        }
+        has_experts ? read_experts(index, out) : read_feed_forward(index, out);
         return out;
+    }
+
+    void read_feed_forward(std::size_t index, layer_weights& out) const {
+        const std::size_t width = config_.width, wide = config_.feed_forward;
+        const bool joined = names_.stored.joined_gate_up;
+        const part of_gate{names_.gate, joined ? 2 * wide : wide, width, 0, wide, false};
+        const part of_up{names_.up, joined ? 2 * wide : wide, width, joined ? wide : 0, wide, false};
+        const part of_down{names_.down, width, wide, 0, width, false};
+        out.gate = read_part(index, of_gate);
+        if (config_.gated) out.up = read_part(index, of_up);
+        out.down = read_part(index, of_down);
+        if (!config_.feed_forward_bias) return;
+        out.gate_bias = read_bias(index, of_gate);
+        if (config_.gated) out.up_bias = read_bias(index, of_up);
+        out.down_bias = read_bias(index, of_down);
     }
 
     /// Rows [first, first + count) of a tensor of a layer, which has `rows` in all.

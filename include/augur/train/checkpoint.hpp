@@ -1,6 +1,7 @@
 #pragma once
 // Saves and loads the parameters of a trained head. See docs/train/checkpoint.md.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -11,6 +12,7 @@
 #include "augur/train/head_options.hpp"
 #include "augur/train/matrix.hpp"
 #include "augur/train/options_format.hpp"
+#include "augur/train/schedule.hpp"
 #include "augur/train/state_file.hpp"
 #include "augur/train/training_example.hpp"
 #include "augur/types/error.hpp"
@@ -25,7 +27,11 @@ struct checkpoint {
     std::vector<token> tokens;  ///< of a pruned head; empty: all
     vector<Scalar> values, first, second;
     std::size_t steps = 0, dropped = 0, waiting = 0;  ///< waiting: committed tokens since the last update
+    std::size_t served = 0;                           ///< tokens committed since the first run began
     reward_average rewards{};
+
+    /// At the last update.
+    progress then() const { return {steps, served - std::min(waiting, served), rewards.baseline}; }
 
     /// Throws, with both values, where `head` is of another kind.
     template <class Head>
@@ -39,7 +45,7 @@ struct checkpoint {
 };
 
 struct checkpoint_file {
-    static constexpr std::uint32_t version = 5;
+    static constexpr std::uint32_t version = 6;
     static constexpr std::uint64_t most_numbers = std::uint64_t{1} << 36;
 
     /// Written beside and renamed: a file of that name stays until the new one is whole, whatever happens. Throws where
@@ -52,9 +58,10 @@ struct checkpoint_file {
         out.put(std::uint32_t{sizeof(Scalar)});
         options_format<Options>::write(out, from.options);
         for (const double each : {from.rewards.acceptance, from.rewards.baseline}) out.put(each);
-        for (const std::size_t each : {from.steps, from.dropped, from.waiting, from.rewards.drawn}) {
+        for (const std::size_t each : {from.steps, from.dropped, from.waiting, from.served, from.rewards.drawn}) {
             out.put(std::uint64_t{each});
         }
+        out.put(std::uint32_t{from.rewards.above});
         out.array(std::span(from.tokens));
         for (const auto* each : {&from.values, &from.first, &from.second}) {
             out.array(std::span<const Scalar>(each->data(), static_cast<std::size_t>(each->size())));
@@ -78,7 +85,9 @@ struct checkpoint_file {
         read.steps = static_cast<std::size_t>(in.get<std::uint64_t>("the steps"));
         read.dropped = static_cast<std::size_t>(in.get<std::uint64_t>("the updates that were dropped"));
         read.waiting = static_cast<std::size_t>(in.get<std::uint64_t>("the tokens since the last update"));
+        read.served = static_cast<std::size_t>(in.get<std::uint64_t>("the tokens since the first run began"));
         read.rewards.drawn = static_cast<std::size_t>(in.get<std::uint64_t>("the positions since the head changed"));
+        read.rewards.above = in.choice("whether acceptance is above its band", 1) != 0;
         in.array(read.tokens, here.vocabulary_size, "tokens");
         for (auto* each : {&read.values, &read.first, &read.second}) in.array(*each, most_numbers, "numbers");
         in.finish();

@@ -18,7 +18,8 @@ struct diagnostics {
     std::size_t samples = 0;        ///< in the ring
     std::size_t accepted = 0;       ///< of these
     std::size_t refused = 0;        ///< samples that were not finite
-    std::size_t tokens = 0;         ///< committed
+    std::size_t replay_bytes = 0;   ///< of the ring, without the states of texts
+    std::size_t tokens = 0;         ///< committed, in the runs before a checkpoint too
     double lambda = 1, anchor = 0;  ///< weights of the last update
     loss_values losses;             ///< means; losses.top_probability is pi_s(v)
     double std_s = 0;               ///< standard deviation of the head's logits, mean over samples
@@ -53,6 +54,7 @@ inline void write_json(std::ostream& out, const diagnostics& d) {
     count("samples", d.samples);
     count("accepted_samples", d.accepted);
     count("refused_samples", d.refused);
+    count("replay_bytes", d.replay_bytes);
     count("tokens", d.tokens);
     number("lambda", d.lambda);
     number("anchor", d.anchor);

@@ -59,7 +59,7 @@ void forget_bits(const replay& from, std::span<const std::size_t> slots, std::si
 }
 
 /// A head of its own, which it changes; what it shares with its copies is shared. No clock, no thread, no randomness:
-/// equal batches, equal heads. `t` of the schedule is the number of steps that were applied.
+/// equal batches, equal heads. The schedule's updates are the steps that were applied.
 /// Cost: of one update, two products of the base with the batch where the norm or the state's update are learned, else
 /// one; and an exit norm after every `norm_every` updates.
 template <Trainable Head>
@@ -88,16 +88,18 @@ class learner {
     /// For what is not of this batch, 0.
     const diagnostics& last() const { return last_; }
 
-    /// `baseline`: b of REINFORCE. Returns false where the gradient was dropped: head and moments are as before, and so
-    /// is everything where it throws. `copy`, if there is one, becomes a copy of the head after it, if it was applied.
-    bool update(const batch<scalar>& of, double baseline, std::optional<head_type>* copy = nullptr) {
-        const std::size_t t = updates(), count = of.examples.size();
+    /// `baseline`: b of REINFORCE. `now`: its tokens and acceptance; updates are counted here. Returns false where the
+    /// gradient was dropped: head and moments are as before, and so is everything where it throws. `copy`, if there is
+    /// one, becomes a copy of the head after it, if it was applied.
+    bool update(const batch<scalar>& of, double baseline, progress now = {}, std::optional<head_type>* copy = nullptr) {
+        now.updates = updates();
+        const std::size_t count = of.examples.size();
         if (count == 0 || of.states.cols() != detail::index(count)) {
             detail::fail("learner: a batch of ", of.states.cols(), " states and ", count, " training examples");
         }
         const auto activations = head_.forward(of.states, of.asked);
         columns<scalar> gradients(activations.logits.rows(), activations.logits.cols());
-        train::losses<scalar> judge(losses_, t, baseline);
+        train::losses<scalar> judge(losses_, now, baseline);
         diagnostics found;
         for (std::size_t i = 0; i < count; ++i) {
             const auto at = detail::index(i);
@@ -114,13 +116,13 @@ class learner {
             if constexpr (CanBeClamped<Head>) clamp(next, base_square_);
             if (copy != nullptr) copy->emplace(next);
         }
-        const std::size_t after = t + (applied ? 1 : 0);
+        const std::size_t after = now.updates + (applied ? 1 : 0);
         found.std_t = of.spread;
         found.gradient_norm = optimizer_.gradient_norm();
         found.exit_norm = after % norm_every == 0 ? exit_norm(next) : last_.exit_norm;
         optimizer_.take(applied);  // from here on nothing fails
         head_.swap(next);
-        describe(found, t);
+        describe(found, now);
         last_ = found;
         return applied;
     }
@@ -128,16 +130,17 @@ class learner {
     /// |W_exit| / |W|; 1 of heads that start from no W.
     double exit_norm() const { return exit_norm(head_); }
 
-    /// What a checkpoint kept; last() then says what is known of it without a batch.
+    /// What a checkpoint kept; last() then says what is known of it without a batch. `then`: at its last update.
     void restore(const vector<scalar>& values, const vector<scalar>& first, const vector<scalar>& second,
-                 std::size_t steps, std::size_t dropped) {
+                 std::size_t steps, std::size_t dropped, progress then = {}) {
         if (values.size() != head_.values().size()) {
             detail::fail("learner: ", values.size(), " parameters, but the head has ", head_.values().size());
         }
         optimizer_.restore(first, second, steps, dropped);
         head_.assign(values);
         last_ = {};
-        describe(last_, steps == 0 ? 0 : steps - 1);
+        then.updates = steps == 0 ? 0 : steps - 1;
+        describe(last_, then);
         last_.exit_norm = exit_norm();
     }
 
@@ -149,10 +152,10 @@ class learner {
             return std::sqrt(norms_of(of, base_square_).square() / base_square_);
     }
 
-    /// What is known without a batch, the last update having been the t-th.
-    void describe(diagnostics& found, std::size_t t) const {
-        found.lambda = losses_.schedule.lambda_at(t);
-        found.anchor = losses_.schedule.anchor.at(t);
+    /// What is known without a batch, the last update having been made then.
+    void describe(diagnostics& found, const progress& then) const {
+        found.lambda = losses_.schedule.lambda_at(then);
+        found.anchor = losses_.schedule.anchor_at(then);
         found.updates = updates();
         found.dropped = optimizer_.dropped();
         if constexpr (requires { head_.alpha(); }) found.alpha = head_.alpha();

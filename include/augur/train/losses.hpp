@@ -19,6 +19,7 @@ enum class policy_kind {
     reinforce,        ///< -(r - b) log pi'(t), where t was judged: r is 1 for accepted, b the mean of r
     probability,      ///< -pi(v)
     margin,           ///< max(0, margin - (z_v - z_u)), u being the draft's strongest other token
+    reward_masked,    ///< -r log pi(t), where t was judged: cross-entropy on what was accepted, nothing elsewhere
     none              ///< 0: what lambda leaves is nobody's, and the anchor alone is with lambda 0
 };
 enum class divergence_kind {
@@ -63,11 +64,11 @@ class losses {
     using logits = Eigen::Ref<const vector<Scalar>>;
     using gradient_ref = Eigen::Ref<vector<Scalar>>;
 
-    /// `t`: updates before this one. `baseline`: b of REINFORCE.
-    losses(const loss_options& chosen, std::size_t t, double baseline = 0)
+    /// `now`: before this update. `baseline`: b of REINFORCE.
+    losses(const loss_options& chosen, const progress& now, double baseline = 0)
         : chosen_(chosen),
-          lambda_(static_cast<Scalar>(chosen.schedule.lambda_at(t))),
-          anchor_(static_cast<Scalar>(chosen.schedule.anchor.at(t))),
+          lambda_(static_cast<Scalar>(chosen.schedule.lambda_at(now))),
+          anchor_(static_cast<Scalar>(chosen.schedule.anchor_at(now))),
           entropy_(static_cast<Scalar>(chosen.schedule.entropy)),
           baseline_(static_cast<Scalar>(baseline)) {}
 
@@ -161,6 +162,11 @@ class losses {
             if (example.drafted == training_example<Scalar>::none || example.bit == accept_bit::unknown) return 0;
             const Scalar advantage = (example.bit == accept_bit::accepted ? Scalar(1) : Scalar(0)) - baseline_;
             return advantage * add_drawn(z, detail::index(example.drafted), share * advantage, gradient);
+        }
+        if (chosen_.policy == policy_kind::reward_masked) {
+            if (example.drafted == training_example<Scalar>::none || example.bit != accept_bit::accepted) return 0;
+            add_logarithm(detail::index(example.drafted), share, gradient);
+            return -log_draft_[detail::index(example.drafted)];
         }
         if (example.top == training_example<Scalar>::none) return 0;
         const auto v = detail::index(example.top);

@@ -147,9 +147,7 @@ class trainer {
         std::size_t updates = 0;
         for (std::unique_lock lock(mutex_); waiting_ >= options_.every && replay_.size() >= options_.least; ++updates) {
             if (stop && stop()) break;
-            const std::size_t left = waiting_ - options_.every;
-            learn(lock);
-            waiting_ = left;
+            learn(lock, waiting_ - options_.every);
         }
         publish();
         return updates;
@@ -172,6 +170,7 @@ class trainer {
         now.samples = replay_.size();
         now.accepted = replay_.accepted();
         now.refused = replay_.refused();
+        now.replay_bytes = replay_.memory_bytes();
         now.tokens = tokens_;
         now.acceptance = rewards_.acceptance;
         now.training_seconds = training_;
@@ -195,6 +194,7 @@ class trainer {
                 optimizer.steps(),
                 optimizer.dropped(),
                 waiting_,
+                tokens_,
                 rewards};
     }
     /// Goes on from there; the head follows at once. Throws, with both values and where it is from, and changes
@@ -203,11 +203,12 @@ class trainer {
         const std::lock_guard pause(learning_);
         const std::lock_guard lock(mutex_);
         from.check(head_, origin);
-        learner_.restore(from.values, from.first, from.second, from.steps, from.dropped);
+        learner_.restore(from.values, from.first, from.second, from.steps, from.dropped, from.then());
         head_.assign(from.values);
         is_ready_ = false;
         rewards_ = from.rewards;
         waiting_ = from.waiting;
+        tokens_ = from.served;
         last_ = learner_.last();
         drawn_ = from.steps + from.dropped;
     }
@@ -252,28 +253,27 @@ class trainer {
         return replay::most_heads + 1;
     }
     /// An unbounded share allows what it takes in no time, too: infinity times 0 is no number.
-    static bool within(double spent, double share, double seconds) {
-        return std::isinf(share) || spent <= share * seconds;
-    }
+    static bool within(double spent, double share, double time) { return std::isinf(share) || spent <= share * time; }
     bool is_due() const {
         return !options_.idle && waiting_ >= options_.every && replay_.size() >= options_.least &&
                within(training_ + expected_, options_.share, decoding_);
     }
 
-    /// The lock is held when it is called and when it returns, not while it computes.
-    bool learn(std::unique_lock<std::mutex>& lock) {
+    /// The lock is held when it is called and when it returns, not while it computes. `left`: tokens that still wait.
+    bool learn(std::unique_lock<std::mutex>& lock, std::size_t left = 0) {
         const double start = options_.clock();
-        const std::size_t waited = std::exchange(waiting_, 0), drawn_before = drawn_;
+        const std::size_t waited = std::exchange(waiting_, left) - left, drawn_before = drawn_;
+        const progress now{last_.updates, tokens_ - left, rewards_.acceptance};
         const double baseline_before = rewards_.baseline;
         bool applied = false;
         try {
-            const batch<scalar> drawn = draw();
+            const batch<scalar> drawn = draw(now);
             if (drawn.examples.empty()) return false;
             const double baseline = rewards_.begin_update();
             lock.unlock();
             const std::lock_guard busy(learning_);
             std::optional<head_type> next;
-            applied = learner_.update(drawn, baseline, &next);
+            applied = learner_.update(drawn, baseline, now, &next);
             lock.lock();
             last_ = learner_.last();
             if (applied) ready_.swap(*next);
@@ -291,17 +291,17 @@ class trainer {
         return applied;
     }
 
-    batch<scalar> draw() {
+    batch<scalar> draw(const progress& now) {
         const schedule& plan = options_.losses.schedule;
-        const double temperature = plan.temperature.at(last_.updates);
-        const std::size_t update = drawn_++;
+        rewards_.above = plan.band.above(now.acceptance, rewards_.above);
+        const std::size_t update = drawn_++, warm_up = plan.accepted_after(rewards_.above);
         std::vector<std::size_t> slots;
         if constexpr (attends) {
-            slots = draw_with_sequences(replay_, sequences_, options_.batch, update, plan.warm_up);
+            slots = draw_with_sequences(replay_, sequences_, options_.batch, update, warm_up);
         } else {
-            slots = replay_.draw(options_.batch, update, plan.warm_up);
+            slots = replay_.draw(options_.batch, update, warm_up);
         }
-        auto drawn = batch_of<scalar>(replay_, slots, index_, temperature);
+        auto drawn = batch_of<scalar>(replay_, slots, index_, plan.temperature_at(now));
         if constexpr (attends) ask_with_sequences(replay_, slots, sequences_, drawn.asked);
         if (options_.losses.policy == policy_kind::reinforce) forget_bits(replay_, slots, drawn_by_learner(), drawn);
         return drawn;

@@ -25,6 +25,7 @@ struct reward_average {
     double acceptance = 0;  ///< a moving average over judged positions
     double baseline = 0;    ///< what it was before the last update: no reward is compared with one that it is in
     std::size_t drawn = 0;  ///< positions kept since the head changed
+    bool above = false;     ///< acceptance has passed schedule::band, and not fallen below it again
 
     void see(accept_bit bit, double decay) {
         ++drawn;

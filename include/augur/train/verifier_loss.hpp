@@ -31,7 +31,7 @@ class verifier_loss {
     using logits = Eigen::Ref<const vector<Scalar>>;
 
     verifier_loss(slow_target target, double beta)
-        : target_(target), beta_(static_cast<Scalar>(beta)), to_row_(row_alone(), 0) {}
+        : target_(target), beta_(static_cast<Scalar>(beta)), to_row_(row_alone(), progress{}) {}
 
     /// Writes the total's gradient by each logit.
     verifier_loss_values operator()(const logits& z, const logits& old, const training_example<Scalar>& example,

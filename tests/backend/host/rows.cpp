@@ -131,20 +131,32 @@ BOOST_AUTO_TEST_CASE(norms_and_gates_are_their_formulas_with_the_same_bits_every
     std::mt19937 random(3);
     for (const std::size_t size : {1u, 16u, 52u, 576u}) {
         const auto x = normal_numbers(size, random), weight = normal_numbers(size, random);
-        std::vector<float> norm(size), gate = x;
-        host::kernels_of(host::instruction_set::portable).rms_norm(x.data(), weight.data(), norm.data(), size, 1e-5f);
-        host::kernels_of(host::instruction_set::portable).silu_product(gate.data(), weight.data(), size);
-        double squares = 0;
+        std::vector<float> norm(size), gate = x, layer_norm(size), bias = normal_numbers(size, random);
+        const auto& portable = host::kernels_of(host::instruction_set::portable);
+        portable.rms_norm(x.data(), weight.data(), norm.data(), size, 1e-5f);
+        portable.silu_product(gate.data(), weight.data(), size);
+        std::vector<float> moved = x;
+        for (float& value : moved) value += 3;
+        portable.layer_norm(moved.data(), weight.data(), bias.data(), layer_norm.data(), size, 1e-3f);
+        double squares = 0, sum = 0, variance = 0;
         for (const float value : x) squares += double{value} * double{value};
+        for (const float value : moved) sum += double{value};
+        const double mean = sum / static_cast<double>(size);
+        for (const float value : moved) variance += (double{value} - mean) * (double{value} - mean);
         const double scale = 1 / std::sqrt(squares / static_cast<double>(size) + 1e-5);
+        const double spread = std::sqrt(variance / static_cast<double>(size) + 1e-3);
         for (std::size_t i = 0; i < size; ++i) {
             const double value = double{x[i]}, factor = double{weight[i]};
             BOOST_TEST(std::abs(double{norm[i]} - value * scale * factor) < 1e-6 * (1 + std::abs(double{norm[i]})));
+            const double centred = (double{moved[i]} - mean) / spread * factor + double{bias[i]};
+            BOOST_TEST(std::abs(double{layer_norm[i]} - centred) < 4e-6 * (1 + std::abs(centred)));
             BOOST_TEST(std::abs(double{gate[i]} - value / (1 + std::exp(-value)) * factor) <
                        1e-6 * (1 + std::abs(double{gate[i]})));
         }
         for (const auto set : instruction_sets()) {
-            std::vector<float> other_norm(size), other_gate = x;
+            std::vector<float> other_norm(size), other_gate = x, in_place = moved;
+            host::kernels_of(set).layer_norm(in_place.data(), weight.data(), bias.data(), in_place.data(), size, 1e-3f);
+            BOOST_TEST(same_bits(in_place, layer_norm));
             host::kernels_of(set).rms_norm(x.data(), weight.data(), other_norm.data(), size, 1e-5f);
             host::kernels_of(set).silu_product(other_gate.data(), weight.data(), size);
             BOOST_TEST(same_bits(other_norm, norm));

@@ -39,8 +39,8 @@ BOOST_AUTO_TEST_CASE(every_chunk_runs_once_and_a_worker_runs_one_at_a_time) {
 BOOST_AUTO_TEST_CASE(who_has_run_out_of_chunks_takes_others) {
     // One chunk ends when all others have ended. Whoever runs it leaves the rest of them to the other worker; without
     // that the loop would not end.
-    thread_pool pool(2);
     for (std::size_t slow = 0; slow < 9; ++slow) {
+        thread_pool pool(2);  // a new one has both workers
         std::atomic<int> ended{0};
         std::vector<std::size_t> by(9);
         pool.for_each(9, [&](std::size_t chunk, std::size_t worker) {

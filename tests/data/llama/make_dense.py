@@ -36,6 +36,7 @@ WARM = rope(rope_type="yarn", factor=4.0, original_max_position_embeddings=32, m
 LONG = {"rope_type": "longrope", "long_factor": named(range(4)), "short_factor": named((0, 1, 1, 2))}
 TIED = {"tie_word_embeddings": True}  # as all that llama.cpp's format knows of a Gemma
 GRANITE = {"embedding_multiplier": 3.0, "residual_multiplier": 0.4, "attention_multiplier": 0.2, "logits_scaling": 2.5}
+LAYER_NORMS = {**EVEN, "rms_norm_eps": None}
 SINKS = {**YARN["rope_parameters"], "truncate": False}
 CASES = {  # model type, what the configuration says beside that, a context to ask for
     "mistral_even": ("mistral", {**EVEN, "sliding_window": None, "tie_word_embeddings": True, **rope(rope_type="default")}),
@@ -66,6 +67,21 @@ CASES = {  # model type, what the configuration says beside that, a context to a
                                     "rope_parameters": {"full_attention": {"rope_type": "linear", "factor": 8.0, "rope_theta": 50000.0},
                                                         "sliding_attention": {"rope_type": "default", "rope_theta": 100.0}}}),
     "gemma3_odd": ("gemma3_text", {**ODD, **TIED, "num_attention_heads": 5, "sliding_window": 16, "query_pre_attn_scalar": 14}),
+    "olmo3_even": ("olmo3", {**EVEN, "num_hidden_layers": 5, "sliding_window": 11, "tie_word_embeddings": False,
+                             "rope_parameters": {"full_attention": YARN["rope_parameters"],
+                                                 "sliding_attention": {"rope_type": "default", "rope_theta": 5000.0}}}),
+    "olmo3_odd": ("olmo3", {**ODD, "sliding_window": 16, "layer_types": ["full_attention", "sliding_attention"]}),
+    "stablelm_even": ("stablelm", {**LAYER_NORMS, "num_attention_heads": 6, "use_qkv_bias": True, "tie_word_embeddings": False}),
+    "stablelm_odd": ("stablelm", {**LAYER_NORMS, "vocab_size": 37, "hidden_size": 42, "intermediate_size": 52, "num_attention_heads": 3,
+                                  "num_key_value_heads": 1, "layer_norm_eps": 1e-3, "partial_rotary_factor": 0.6,
+                                  "tie_word_embeddings": False}),
+    "starcoder2_even": ("starcoder2", {**LAYER_NORMS, "norm_epsilon": 1e-5, "tie_word_embeddings": True}),
+    "starcoder2_odd": ("starcoder2", {**ODD, "rms_norm_eps": None, "norm_epsilon": 1e-3, "use_bias": False, "sliding_window": 16}),
+    "qwen2_moe_even": ("qwen2_moe", {**EVEN, "num_hidden_layers": 4, "num_experts": 6, "num_experts_per_tok": 2, "moe_intermediate_size": 32,
+                                     "shared_expert_intermediate_size": 80, "decoder_sparse_step": 2, "mlp_only_layers": [3],
+                                     "norm_topk_prob": True, "tie_word_embeddings": True}),
+    "qwen2_moe_odd": ("qwen2_moe", {**ODD, "hidden_size": 42, "num_experts": 5, "num_experts_per_tok": 3, "moe_intermediate_size": 20,
+                                    "shared_expert_intermediate_size": 28}),
     "mixtral_even": ("mixtral", {**EVEN, "num_local_experts": 4, "num_experts_per_tok": 2, "tie_word_embeddings": True,
                                  **rope(rope_type="default")}),
     "mixtral_odd": ("mixtral", {**ODD, "num_local_experts": 5, "num_experts_per_tok": 3, "sliding_window": 16}),
@@ -82,7 +98,7 @@ CASES = {  # model type, what the configuration says beside that, a context to a
     "gpt_oss_blocks": ("gpt_oss", {**EVEN, "hidden_size": 64, "intermediate_size": 32, "num_local_experts": 3, "num_experts_per_tok": 2,
                                    "head_dim": 16, "sliding_window": 9, "rope_parameters": SINKS}),
 }  # fmt: skip
-JOINED = ("mixtral_odd", "qwen3_moe_odd", "olmoe_odd")  # stored as transformers 5 has experts in memory; other safetensors one by one
+JOINED = ("mixtral_odd", "qwen2_moe_odd", "qwen3_moe_odd", "olmoe_odd")  # stored as transformers 5 has experts in memory; other safetensors one by one
 BLOCKS = ("gpt_oss_blocks",)  # stored in MXFP4
 PERMUTED = ("mistral", "mixtral", "ministral3", "smollm3", "granite")  # llama.cpp's writer puts the components of rotary pairs next to each other
 
@@ -103,7 +119,7 @@ def number(name, count):
 def weights(name, shape, is_shifted):
     """As safetensors hold them. Norms are about 1, or of Gemma about 0, where 1 is added to them."""
     values = number(name, int(np.prod(shape))) * np.float32(0.5 if "embed_tokens" in name else 0.25)
-    if "norm" in name and not is_shifted:
+    if "norm" in name and not is_shifted and not name.endswith(".bias"):
         values = np.float32(1) + values
     return values.reshape(shape)
 
@@ -185,7 +201,7 @@ def logits_of(model):
 
 
 def are_alike(config):
-    return not getattr(config, "mlp_only_layers", None)
+    return not getattr(config, "mlp_only_layers", None) and getattr(config, "decoder_sparse_step", 1) == 1
 
 
 def kept(name, config):
@@ -245,7 +261,8 @@ def gguf_tensors(family, shapes, layers, layout="separate"):
             continue
         of_weights = name + ".weight" if name.endswith("sinks") else name
         stored = names.get_name(of_weights, try_suffixes=(".weight", ".bias"))
-        out[stored] = [name, "shifted" if family.startswith("gemma") and "norm" in name else ""]
+        is_row = "shared_expert_gate" in name  # which some versions of the writer store as a matrix, others as a vector
+        out[stored] = [name, "flat" if is_row else "shifted" if family.startswith("gemma") and "norm" in name else ""]
     return out
 
 
@@ -282,10 +299,19 @@ def gguf_keys(family, config):
         "block_count": config.num_hidden_layers, "context_length": config.max_position_embeddings, "vocab_size": config.vocab_size,
         "embedding_length": config.hidden_size, "feed_forward_length": config.intermediate_size,
         "attention.head_count": config.num_attention_heads, "attention.head_count_kv": config.num_key_value_heads,
-        "attention.key_length": size, "attention.value_length": size, "attention.layer_norm_rms_epsilon": config.rms_norm_eps,
+        "attention.key_length": size, "attention.value_length": size,
         "rope.dimension_count": int(size * parameters.get("partial_rotary_factor", 1)), "rope.freq_base": float(parameters["rope_theta"]),
     }  # fmt: skip
-    if family in ("llama", "phi3", "gemma2", "gemma3", "gpt-oss") and config.sliding_window:
+    if family == "stablelm":
+        keys["use_parallel_residual"] = True  # as the writer has it of a config.json that does not say it
+    if family in ("stablelm", "starcoder2"):
+        keys["attention.layer_norm_epsilon"] = config.layer_norm_eps if family == "stablelm" else config.norm_epsilon
+    else:
+        keys["attention.layer_norm_rms_epsilon"] = config.rms_norm_eps
+    if said["model_type"] == "olmo3":
+        keys["attention.sliding_window_pattern"] = [kind == "sliding_attention" for kind in config.layer_types]
+    windowed = ("llama", "phi3", "gemma2", "gemma3", "gpt-oss", "starcoder2", "olmo2")
+    if family in windowed and getattr(config, "sliding_window", None):
         keys["attention.sliding_window"] = config.sliding_window
     if family == "granite":
         keys.update({"attention.scale": config.attention_multiplier, "embedding_scale": config.embedding_multiplier,
@@ -298,7 +324,9 @@ def gguf_keys(family, config):
     if hasattr(config, "num_experts_per_tok"):
         keys["expert_count"] = config.num_experts
         keys["expert_used_count"] = config.num_experts_per_tok
-    if family == "qwen3moe":
+    if family == "qwen2moe":
+        keys["expert_shared_feed_forward_length"] = config.shared_expert_intermediate_size
+    if family in ("qwen2moe", "qwen3moe"):
         keys["expert_feed_forward_length"] = config.moe_intermediate_size
     if family == "gpt-oss":
         keys["expert_feed_forward_length"] = config.intermediate_size
@@ -341,7 +369,8 @@ def write_gguf(path, model_type, family, config, shapes, layout="separate"):
 
     writer = gguf.GGUFWriter(str(path), family)
     for key, value in gguf_keys(family, config).items():
-        {int: writer.add_uint32, float: writer.add_float32, str: writer.add_string}[type(value)](key, value)
+        adds = {int: writer.add_uint32, float: writer.add_float32, str: writer.add_string, bool: writer.add_bool, list: writer.add_array}
+        adds[type(value)](key, value)
     writer.add_tokenizer_model("no_vocab")
     for stored, (name, how) in gguf_tensors(family, shapes, config.num_hidden_layers, layout).items():
         if "exps" in stored:
@@ -352,7 +381,7 @@ def write_gguf(path, model_type, family, config, shapes, layout="separate"):
         values = weights(name, shapes[name], model_type.startswith("gemma"))
         if model_type in PERMUTED and (".q_proj" in name or ".k_proj" in name):
             values = permuted(values, heads_of(name, config))
-        writer.add_tensor(stored, np.float32(1) + values if how == "shifted" else values)
+        writer.add_tensor(stored, np.float32(1) + values if how == "shifted" else values.reshape(-1) if how == "flat" else values)
     for name, values in longrope_tensors(config).items():
         writer.add_tensor(name, np.array(values, dtype=np.float32))
     writer.write_header_to_file()
@@ -363,7 +392,7 @@ def write_gguf(path, model_type, family, config, shapes, layout="separate"):
 
 def has_gguf(model_type, config):
     """Whether a GGUF file can say it all: of these, windows it cannot."""
-    if model_type in ("qwen3_moe", "olmoe"):  # llama.cpp has one rule for the shares of each
+    if model_type in ("qwen2_moe", "qwen3_moe", "olmoe"):  # llama.cpp has one rule for the shares of each
         return are_alike(config) and config.norm_topk_prob == (model_type == "qwen3_moe")
     if model_type == "gpt_oss":
         return config.swiglu_limit == 7
@@ -371,8 +400,8 @@ def has_gguf(model_type, config):
 
 
 def family_of(model_type):
-    others = {"mistral": "llama", "mixtral": "llama", "ministral3": "mistral3", "gemma3_text": "gemma3"}
-    return {**others, "qwen3_moe": "qwen3moe", "gpt_oss": "gpt-oss"}.get(model_type, model_type)
+    others = {"mistral": "llama", "mixtral": "llama", "ministral3": "mistral3", "gemma3_text": "gemma3", "olmo3": "olmo2"}
+    return {**others, "qwen2_moe": "qwen2moe", "qwen3_moe": "qwen3moe", "gpt_oss": "gpt-oss"}.get(model_type, model_type)
 
 
 def main():

@@ -79,6 +79,9 @@ struct kernels {
                              std::size_t columns);
     /// out[i] = x[i] / sqrt(mean of squares + epsilon) * weight[i]
     void (*rms_norm)(const float* x, const float* weight, float* out, std::size_t size, float epsilon);
+    /// out[i] = (x[i] - mean) / sqrt(variance + epsilon) * weight[i] + bias[i]
+    void (*layer_norm)(const float* x, const float* weight, const float* bias, float* out, std::size_t size,
+                       float epsilon);
     /// gate[i] = gate[i] / (1 + exp(-gate[i])) * up[i]
     void (*silu_product)(float* gate, const float* up, std::size_t size);
     /// The same of GELU: gate[i] = gate[i] * Phi(gate[i]) * up[i], by its formula with tanh, and by the error function.

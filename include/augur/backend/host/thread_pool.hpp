@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "augur/backend/host/crew_size.hpp"
 #include "augur/backend/host/fork_lock.hpp"
 #include "augur/types/error.hpp"
 
@@ -30,18 +31,20 @@ inline part part_of(std::size_t size, std::size_t index, std::size_t count) {
 }
 
 /// The calling thread and `threads - 1` helpers. Each worker has a part of a loop's chunks, in a row, and one that has
-/// run out takes others', so a helper that the system has descheduled delays nobody: on a busy machine the pool
-/// degrades towards its calling thread. Threads that wait spin for some tens of microseconds, so that loops follow each
-/// other without system calls, and then sleep: an idle pool costs nothing. No memory is allocated after construction.
-/// Whoever shares a pool locks it (it is Lockable) around a run of loops and what scratch memory these use, never in a
-/// loop's body. A thread may lock it again between two loops, so that whoever it calls there may run loops of his own.
+/// run out takes others', so a helper that the system has descheduled delays a loop by one chunk at most; where that
+/// costs more than helpers gain, they rest for a while (crew_size). Threads that wait spin for some tens of
+/// microseconds, so that loops follow each other without system calls, and then sleep: an idle pool costs nothing. No
+/// memory is allocated after construction. Whoever shares a pool locks it (it is Lockable) around a run of loops and
+/// what scratch memory these use, never in a loop's body. A thread may lock it again between two loops, so that whoever
+/// it calls there may run loops of his own.
 /// A child of fork() has no helpers: loops run on the calling thread there, with the same results. fork() waits for who
 /// holds the pool (fork_lock); a loop's body must not fork.
 class thread_pool {
  public:
     static constexpr std::size_t most_threads = 64, most_chunks = 32768;
 
-    explicit thread_pool(std::size_t threads) : count_(threads), orders_(std::min(threads, most_threads)) {
+    explicit thread_pool(std::size_t threads)
+        : count_(threads), orders_(std::min(threads, most_threads)), crew_(threads) {
         if (threads < 1 || threads > most_threads) {
             detail::fail("threads must be 1 to ", most_threads, ", not ", threads);
         }
@@ -73,13 +76,17 @@ class thread_pool {
             for (std::size_t chunk = 0; chunk < chunks; ++chunk) body(chunk, std::size_t{0});
             return;
         }
+        const auto began = crew_size::clock::now();
+        const std::size_t workers = crew_.at(began);
         chunks_ = static_cast<std::uint32_t>(chunks);
         done_.store(0, std::memory_order_relaxed);
         publish([](const void* context, std::size_t chunk,
                    std::size_t worker) noexcept { (*static_cast<const Body*>(context))(chunk, worker); },
-                std::addressof(body), chunks);
-        work(0);
+                std::addressof(body), chunks, workers);
+        const std::uint32_t own = work(0);
+        const auto worked = crew_size::clock::now();
         for (std::uint32_t done; (done = done_.load(std::memory_order_acquire)) < chunks;) wait(done_, done);
+        crew_.add(began, worked, crew_size::clock::now(), own, chunks);
     }
 
  private:
@@ -97,11 +104,12 @@ class thread_pool {
     static std::uint64_t end_of(std::uint64_t ticket) { return ticket >> 16 & 0xffff; }
     static std::uint64_t next_of(std::uint64_t ticket) { return ticket & 0xffff; }
 
-    void publish(call body, const void* context, std::size_t chunks) {
+    /// To the first `workers`; the others sleep on.
+    void publish(call body, const void* context, std::size_t chunks, std::size_t workers) {
         ++loop_;
-        for (std::size_t worker = count_; worker-- > 0;) {
+        for (std::size_t worker = workers; worker-- > 0;) {
             orders& of = orders_[worker];
-            const part own = part_of(chunks, worker, count_);
+            const part own = part_of(chunks, worker, workers);
             of.body = body;
             of.context = context;
             of.ticket.store(loop_ << 32 | own.last << 16 | own.first, std::memory_order_release);
@@ -109,16 +117,16 @@ class thread_pool {
         }
     }
 
-    /// Runs chunks, one's own first, and says how many; false if none were left. Until then their loop does not end.
-    bool work(std::size_t worker) {
+    /// Runs chunks, one's own first, and says how many. Until then their loop does not end.
+    std::uint32_t work(std::size_t worker) {
         std::uint32_t ran = 0;
         for (std::size_t i = 0; i < count_; ++i) {
             while (take((worker + i) % count_, worker)) ++ran;
         }
-        if (ran == 0) return false;
+        if (ran == 0) return 0;
         const std::uint32_t chunks = chunks_;
         if (done_.fetch_add(ran, std::memory_order_acq_rel) + ran == chunks) done_.notify_all();
-        return true;
+        return ran;
     }
 
     /// Runs one of `owner`'s chunks.
@@ -148,7 +156,7 @@ class thread_pool {
         while (true) {
             const std::uint64_t ticket = orders_[worker].ticket.load(std::memory_order_acquire);
             if (stopping_.load(std::memory_order_acquire)) return;  // after the ticket: the last one says so
-            if (!work(worker)) wait(orders_[worker].ticket, ticket);
+            if (work(worker) == 0) wait(orders_[worker].ticket, ticket);
         }
     }
     void stop() {
@@ -157,7 +165,7 @@ class thread_pool {
             return;
         }
         stopping_.store(true, std::memory_order_release);
-        publish(nullptr, nullptr, 0);
+        publish(nullptr, nullptr, 0, count_);
         for (auto& helper : helpers_) helper.join();
     }
 
@@ -165,6 +173,7 @@ class thread_pool {
     int spins_ = 2000;
     std::vector<orders> orders_;
     std::atomic<bool> stopping_{false};
+    crew_size crew_;
     fork_lock turn_;
     std::vector<std::thread> helpers_;
     alignas(64) std::atomic<std::uint32_t> done_{0};
