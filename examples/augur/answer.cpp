@@ -6,6 +6,8 @@
 #include <augur/decode/batch.hpp>
 #include <augur/detail/half.hpp>
 #include <augur/detail/stopwatch.hpp>
+#include <augur/draft/suffix_lookup.hpp>
+#include <augur/draft/suffix_memory.hpp>
 #include <augur/io/files/json_reader.hpp>
 #include <augur/io/files/quote.hpp>
 #include <augur/io/text/utf8.hpp>
@@ -23,14 +25,17 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "chain_rules.hpp"
 #include "commands.hpp"
 #include "known_words.hpp"
 #include "message.hpp"
 #include "models.hpp"
 #include "output_file.hpp"
+#include "scheme.hpp"
 #include "target.hpp"
 #include "terminal.hpp"
 
@@ -39,10 +44,14 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
+/// Tokens of prompts and answers that there is room for.
+inline constexpr std::size_t latest_texts = std::size_t{1} << 18;
+
 struct answer_options {
     model_options model;
     engine_options engine;
-    std::string prompts, output, states;
+    std::string prompts, output, states, scheme = "plain";
+    std::optional<std::size_t> length{};  ///< of suffix: tokens that are drafted; without it as many as pay
     bool chat = false, ignore_eos = false;
     std::size_t together = 32, max_tokens = 128;
     float temperature = 0;
@@ -74,6 +83,18 @@ struct state_keeper {
     }
 };
 
+/// Drafts from texts that were written before.
+template <class Scheme>
+inline constexpr bool drafts_from_texts = std::is_same_v<typename Scheme::drafter_type, draft::suffix_lookup>;
+
+/// A text that is being written.
+template <class Scheme>
+struct open_text {
+    std::unique_ptr<decode::session<Scheme>> session;
+    std::optional<draft::suffix_watcher> reads{};
+    std::size_t known = 0;  ///< tokens of other texts in the memory when it began
+};
+
 class answering {
  public:
     explicit answering(const answer_options& chosen)
@@ -96,9 +117,9 @@ class answering {
         const interruption stop;
         if (!chosen_.output.empty()) answers_.emplace(chosen_.output);
         if (scores_) {
-            answer_all(plain(scores_->model));
+            answer_all_by(scores_->model);
         } else if (chosen_.states.empty()) {
-            answer_all(plain(*bundled_));
+            answer_all_by(*bundled_);
         } else {
             states_.emplace(chosen_.states);
             answer_all(speculate(state_keeper{}, *bundled_, policy::fixed_length{0}, accept::coupled{}));
@@ -166,27 +187,42 @@ class answering {
         return asked;
     }
 
+    /// By the scheme that was asked for.
+    void answer_all_by(const auto& model) {
+        if (chosen_.scheme == "plain") return answer_all(plain(model));
+        texts_.emplace(model.vocabulary_size(), latest_texts);
+        scheme_options asked;
+        asked.length = chosen_.length;
+        answer_all(speculate(draft::suffix_lookup(*texts_), model, planned_length(asked, {}), accept::coupled{}));
+    }
+
     /// As many texts at a time as were asked for: where one ends the next prompt begins.
     template <class Scheme>
     void answer_all(const Scheme& scheme) {
-        using session = decode::session<Scheme>;
-        std::map<std::size_t, std::unique_ptr<session>> active;
-        decode::batch<Scheme> together(scheme);
+        using watched = decode::batch<Scheme, random::philox_chooser, draft::suffix_watcher>;
+        constexpr bool drafts = drafts_from_texts<Scheme>;
+        std::map<std::size_t, open_text<Scheme>> active;
+        std::conditional_t<drafts, watched, decode::batch<Scheme>> together(scheme);
         const detail::stopwatch watch;
         std::size_t next = 0;
         while (next < questions_.size() || !active.empty()) {
             interruption::check();
             for (; active.size() < chosen_.together && next < questions_.size(); ++next) {
-                together.add(*active.emplace(next, begin(scheme, next)).first->second);
+                open_text<Scheme>& begun = active.emplace(next, begin(scheme, next)).first->second;
+                if constexpr (drafts) {
+                    together.add(*begun.session, *begun.reads);
+                } else {
+                    together.add(*begun.session);
+                }
             }
             together.advance();
             for (auto at = active.begin(); at != active.end();) {
-                if (at->second->finished == finish_reason::running) {
+                if (at->second.session->finished == finish_reason::running) {
                     ++at;
                     continue;
                 }
-                together.remove(*at->second);
-                end(at->first, *at->second);
+                together.remove(*at->second.session);
+                end(at->first, at->second);
                 at = active.erase(at);
             }
         }
@@ -195,14 +231,19 @@ class answering {
     }
 
     template <class Scheme>
-    std::unique_ptr<decode::session<Scheme>> begin(const Scheme& scheme, std::size_t at) const {
+    open_text<Scheme> begin(const Scheme& scheme, std::size_t at) {
         const question& asked = questions_[at];
         commit::stop_conditions stops{.max_tokens = asked.max_tokens};
         if (!chosen_.ignore_eos) stops.stop_tokens = words_.end_tokens(vocabulary_size());
         try {
-            return std::make_unique<decode::session<Scheme>>(scheme, asked.ids,
-                                                             transform::settings{.temperature = {asked.temperature}},
-                                                             std::move(stops), random::philox_chooser(asked.seed));
+            open_text<Scheme> begun{std::make_unique<decode::session<Scheme>>(
+                scheme, asked.ids, transform::settings{.temperature = {asked.temperature}}, std::move(stops),
+                random::philox_chooser(asked.seed))};
+            if constexpr (drafts_from_texts<Scheme>) {
+                begun.known = texts_->tokens();
+                begun.reads.emplace(*texts_).read(asked.ids);
+            }
+            return begun;
         } catch (const interrupted&) {
             throw;
         } catch (const error& problem) {
@@ -210,13 +251,22 @@ class answering {
         }
     }
 
-    void end(std::size_t at, auto& session) {
+    template <class Scheme>
+    void end(std::size_t at, open_text<Scheme>& text) {
+        auto& session = *text.session;
         if (session.finished == finish_reason::invalid_logits) detail::fail(questions_[at].origin, ": ", session.fault);
         const auto ids = session.committed.generated();
         written_ += ids.size();
         json line{{"prompt_ids", questions_[at].ids}, {"ids", std::vector<token>(ids.begin(), ids.end())}};
         if (words_.any()) line["text"] = text_of(ids, session.finished);
         line["finish_reason"] = name_of(session.finished);
+        if constexpr (drafts_from_texts<Scheme>) {
+            const stage_statistics& counts = session.counts.stages.back();
+            line.update({{"rounds", counts.rounds},
+                         {"drafted", counts.drafted},
+                         {"accepted", counts.accepted},
+                         {"tokens_known_before", text.known}});
+        }
         finished one{json_line(line), {}};
         if constexpr (requires { session.drafter_state.rows; }) one.rows = std::move(session.drafter_state.rows);
         waiting_.emplace(at, std::move(one));
@@ -261,12 +311,27 @@ class answering {
     std::optional<llama::host_model> bundled_;
     std::optional<scoring_model> scores_;  ///< on llama.cpp
     std::vector<question> questions_;
+    std::optional<draft::suffix_memory> texts_;  ///< of suffix: prompts and answers, the latest
     std::optional<output_file> answers_, states_;
     std::map<std::size_t, finished> waiting_;  ///< that an earlier prompt's have to precede
     std::size_t passed_on_ = 0, written_ = 0;
 };
 
+void check_answer_scheme(const answer_options& chosen) {
+    if (chosen.scheme != "plain" && chosen.scheme != "suffix") {
+        detail::fail("--scheme is ", io::quote(chosen.scheme), "; valid are plain, suffix");
+    }
+    if (chosen.length && chosen.scheme == "plain") {
+        detail::fail("--length is ", *chosen.length, ", but the scheme is 'plain'; suffix uses it");
+    }
+    if (!chosen.states.empty() && chosen.scheme != "plain") {
+        detail::fail("--states is ", chosen.states, ", but the scheme is ", io::quote(chosen.scheme),
+                     "; plain uses it");
+    }
+}
+
 void answer_prompts(const answer_options& chosen) {
+    check_answer_scheme(chosen);
     if (chosen.together == 0) detail::fail("--together is 0; it must be at least 1");
     check_temperature(chosen.temperature);
     if (chosen.output.empty()) check_standard_output();
@@ -281,7 +346,7 @@ void answer_prompts(const answer_options& chosen) {
 }  // namespace
 
 void add_answer(CLI::App& program) {
-    auto* command = program.add_subcommand("answer", "Answer many prompts in batches, by plain decoding");
+    auto* command = program.add_subcommand("answer", "Answer many prompts in batches");
     const auto chosen = std::make_shared<answer_options>();
     add_model_options(*command, chosen->model);
     add_engine_options(*command, chosen->engine);
@@ -296,6 +361,17 @@ void add_answer(CLI::App& program) {
     add_number(*command, "--temperature", chosen->temperature, "0 is greedy", "T", "0");
     add_number(*command, "--seed", chosen->seed, "Random seed of the first prompt; each later prompt uses the next",
                "N", "0");
+    command
+        ->add_option("--scheme", chosen->scheme,
+                     "plain, or suffix: drafts what followed the longest suffix known from the prompts and answers of "
+                     "this run, of which it keeps the latest, at most " +
+                         std::to_string(latest_texts) + " tokens; the texts are those of plain")
+        ->type_name("NAME")
+        ->default_str("plain");
+    const auto length = [chosen](const std::string& text) {
+        chosen->length = parse_number("--length", text, most::length);
+    };
+    add_text(*command, "--length", length, "suffix: tokens to draft; without it as many as pay", "N", "");
     command->add_flag("--ignore-eos", chosen->ignore_eos, "Continue after end-of-text tokens");
     add_number(*command, "--together", chosen->together, "Batch size: texts decoded together", "N", "32",
                most::together);

@@ -131,13 +131,15 @@ void check_tokens(const llama::host_model& loaded, const std::string& path, cons
     if (loaded.vocabulary_fingerprint() != target.vocabulary_fingerprint()) io::check_same_tokens(path, target_path);
 }
 
-/// Loads a file as the draft checkpoint of this kind. A draft may also be any Llama.
+/// Loads a file as the draft checkpoint of this kind. A draft may also be any Llama; of mtp the file is the target's.
 void load_checkpoint(draft_checkpoints& into, const std::string& kind, const std::string& path,
                      const llama::host_model& target, const holding& how, std::size_t exit_layer) {
     if (kind == "ngram") {
         into.ngrams.emplace(load_ngrams(path, target));
     } else if (kind == "eagle") {
         into.eagle.emplace(llama::eagle_model::load(path, target, how.for_checkpoints()));
+    } else if (kind == "mtp") {
+        into.eagle.emplace(llama::eagle_model::load_prediction(path, target, how.options));
     } else if (kind == "exit") {
         into.exit.emplace(llama::host_exit::load(path, target, exit_layer, how.options));
     } else if (kind == "draft") {
@@ -338,6 +340,10 @@ checkpoint_files load_checkpoints(draft_checkpoints& into, const std::string& sc
         std::stable_partition(kinds.begin(), kinds.end(), [&](const auto& kind) { return named.contains(kind); });
     }
     for (const std::string& kind : kinds) {
+        if (kind == "mtp") {
+            load_checkpoint(into, kind, target_path, target, how, exit_layer);
+            return {{kind, target_path}};
+        }
         const auto given = named.find(kind);
         if (given != named.end()) {
             load_checkpoint(into, kind, given->second, target, how, exit_layer);

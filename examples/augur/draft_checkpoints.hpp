@@ -24,7 +24,7 @@ namespace augur::program {
 struct draft_checkpoints {
     std::optional<llama::host_model> draft, qualifier;
     std::vector<std::unique_ptr<llama::host_model>> more;  ///< of cascade and ead, after the first: cheapest first
-    std::optional<llama::eagle_model> eagle;
+    std::optional<llama::eagle_model> eagle;               ///< or of mtp the target's own layer
     std::optional<llama::draft_heads> heads;
     std::optional<llama::host_exit> exit;
     std::unique_ptr<learned_exit> learned;                 ///< of kangaroo with an adapter, and dvi, which trains it
@@ -36,7 +36,7 @@ struct draft_checkpoints {
 };
 
 /// Files by what they are used as: draft (which an exit and a qualifier are, too, where the scheme has no other use for
-/// it), qualifier, exit, eagle, medusa, hydra or ngram.
+/// it), qualifier, exit, eagle, medusa, hydra or ngram; mtp, the target's own.
 using checkpoint_files = std::map<std::string, std::string>;
 
 /// What the draft models of cascade and ead are used as: draft, "draft 2", "draft 3", ..., cheapest first.

@@ -99,7 +99,7 @@ void add_scheme_options(CLI::App& command, generate_options& into) {
             "--scheme", s.scheme,
             "auto, plain, lookup, suffix, hybrid, merged, sd, eaad, eaad_as_published, hysteresis, medusa, hydra, "
             "entmtp, "
-            "eagle, "
+            "eagle, mtp (the model's own layer for multi-token prediction), "
             "kangaroo, dvi, fsd, fsd_as_published, psd_a, psd_a_as_published, psd_f, psd_f_as_published, cascade or "
             "ead")
         ->type_name("NAME")
@@ -143,10 +143,11 @@ void add_scheme_options(CLI::App& command, generate_options& into) {
             choose_tree(into.scheme, text);
             into.tree_file = into.scheme.tree ? text : "";
         },
-        "lookup, suffix, sd, medusa, hydra, eagle, merged: the tree that is drafted every round, a JSON array of paths "
-        "of "
-        "child ranks; auto: what pays, by measured cost and acceptance, or with --bank (hydra, medusa, eagle, sd) its "
-        "fastest; dynamic, or dynamic,depth=5,width=4,nodes=12 (eagle, sd, merged): the nodes that the draft finds "
+        "lookup, suffix, sd, medusa, hydra, eagle, mtp, merged: the tree that is drafted every round, a JSON array of "
+        "paths of child ranks; auto: what pays, by measured cost and acceptance, or with --bank (hydra, medusa, eagle, "
+        "sd) its "
+        "fastest; dynamic, or dynamic,depth=5,width=4,nodes=12 (eagle, mtp, sd, merged): the nodes that the draft "
+        "finds "
         "likeliest, anew every round",
         "FILE|auto|dynamic");
     add_text(

@@ -136,10 +136,11 @@ void check_llama_cpp(const engine_options& asked, const model_options& chosen) {
 }
 
 void check_scores_suffice(const scheme_options& resolved) {
-    constexpr std::array<std::pair<std::string_view, std::string_view>, 6> lacking = {
+    constexpr std::array<std::pair<std::string_view, std::string_view>, 7> lacking = {
         {{"medusa", "hidden states"},
          {"hydra", "hidden states"},
          {"eagle", "hidden states"},
+         {"mtp", "hidden states"},
          {"entmtp", "hidden states"},
          {"kangaroo", "the model's first layers alone"},
          {"dvi", "the model's first layers alone"}}};

@@ -9,7 +9,7 @@ namespace {
 
 using scheme_name = std::string_view;
 
-constexpr std::array<scheme_name, 18> drafting_a_number = {
+constexpr std::array<scheme_name, 19> drafting_a_number = {
     "lookup",
     "suffix",
     "hybrid",
@@ -22,6 +22,7 @@ constexpr std::array<scheme_name, 18> drafting_a_number = {
     "hydra",
     "entmtp",  // which says that its bank has the lengths; merged, that its trees have them
     "eagle",
+    "mtp",
     "kangaroo",
     "dvi",
     "fsd",

@@ -88,6 +88,7 @@ std::vector<std::string> drafters_of(const scheme_options& resolved, const std::
     if (scheme == "cascade" && models.size() > 2) return {"draft models"};
     if (scheme == "merged") return {"prompt lookup and " + words_for(models.front().role)};
     if (scheme == "eagle") return {"EAGLE layer"};
+    if (scheme == "mtp") return {"the model's prediction layers"};
     if (scheme == "medusa" || scheme == "hydra" || scheme == "entmtp") return {words_for(models.front().role)};
     if (scheme == "kangaroo" || scheme == "dvi") return {"the model's first layers"};
     return {"draft model"};

@@ -83,13 +83,13 @@ void check_criterion(const std::string& name, const transform::settings& samplin
 }
 
 void check_scheme(const std::string& name) {
-    constexpr std::array<std::string_view, 15> valid = {
-        "plain",      "lookup", "suffix", "hybrid", "merged", "sd",       "eaad", "eaad_as_published",
-        "hysteresis", "medusa", "hydra",  "entmtp", "eagle",  "kangaroo", "dvi"};
+    constexpr std::array<std::string_view, 16> valid = {
+        "plain",      "lookup", "suffix", "hybrid", "merged", "sd",  "eaad",     "eaad_as_published",
+        "hysteresis", "medusa", "hydra",  "entmtp", "eagle",  "mtp", "kangaroo", "dvi"};
     if (std::find(valid.begin(), valid.end(), name) == valid.end()) {
         detail::fail("--scheme ", io::quote(name),
                      " is unknown; valid are auto, plain, lookup, suffix, hybrid, merged, sd, eaad, eaad_as_published, "
-                     "hysteresis, medusa, hydra, entmtp, eagle, kangaroo, dvi, fsd, fsd_as_published, psd_a, "
+                     "hysteresis, medusa, hydra, entmtp, eagle, mtp, kangaroo, dvi, fsd, fsd_as_published, psd_a, "
                      "psd_a_as_published, "
                      "psd_f, psd_f_as_published, cascade, ead");
     }
@@ -172,7 +172,9 @@ std::vector<std::string> members_used_by(const std::string& scheme) {
     if (scheme == "entmtp") return {"hydra", "medusa", "eagle", "draft"};
     if (scheme == "merged") return {"eagle", "draft", "hydra", "medusa"};
     if (scheme == "kangaroo") return {"exit"};
-    if (scheme == "medusa" || scheme == "hydra" || scheme == "eagle") return {scheme};
+    if (scheme == "medusa" || scheme == "hydra" || scheme == "eagle" || scheme == "mtp") {
+        return {scheme};
+    }
     return {};
 }
 
@@ -244,7 +246,8 @@ void load_bank(scheme_options& into, const io::bank_identity& here) {
 }
 
 bool drafts_what_pays(const scheme_options& resolved) {
-    constexpr std::array<std::string_view, 6> by_cost = {"lookup", "suffix", "hybrid", "eagle", "medusa", "hydra"};
+    constexpr std::array<std::string_view, 7> by_cost = {"lookup", "suffix", "hybrid", "eagle",
+                                                         "mtp",    "medusa", "hydra"};
     return !resolved.length && !drafts_trees(resolved) &&
            std::find(by_cost.begin(), by_cost.end(), resolved.scheme) != by_cost.end();
 }

@@ -56,7 +56,8 @@ class synthetic_rounds {
     std::map<std::string, llama::draft_heads> heads_;
     std::optional<llama::host_exit> exit_;
     llama::draft_heads::workspace_type workspace_{};
-    std::optional<llama::sequence> of_target_, of_draft_, of_eagle_;
+    std::optional<llama::sequence> of_target_, of_draft_;
+    std::optional<llama::eagle_model::sequence_type> of_eagle_;
     std::vector<token> text_;
     std::vector<float> states_, row_;
 };

@@ -77,17 +77,18 @@ void check_bank_options(const scheme_options& chosen) {
 
 /// Whose trees --tree can be, and that nothing else says how they are.
 void check_tree_options(const scheme_options& chosen) {
-    constexpr std::array<std::string_view, 7> with_trees = {"lookup", "suffix", "sd",    "medusa",
-                                                            "hydra",  "eagle",  "merged"};
+    constexpr std::array<std::string_view, 8> with_trees = {"lookup", "suffix", "sd",  "medusa",
+                                                            "hydra",  "eagle",  "mtp", "merged"};
     const bool is_hybrid = chosen.scheme == "hybrid" && chosen.automatic_tree;
     if (!is_hybrid && std::find(with_trees.begin(), with_trees.end(), chosen.scheme) == with_trees.end()) {
         detail::fail(
-            "--tree is for lookup, suffix, sd, medusa, hydra, eagle and merged, and with auto for hybrid, but the "
+            "--tree is for lookup, suffix, sd, medusa, hydra, eagle, mtp and merged, and with auto for hybrid, but the "
             "scheme is ",
             io::quote(chosen.scheme));
     }
-    if (chosen.dynamic && chosen.scheme != "sd" && chosen.scheme != "eagle" && chosen.scheme != "merged") {
-        detail::fail("--tree ", shown(*chosen.dynamic), " is for sd, eagle and merged, but the scheme is ",
+    const bool by_layer = chosen.scheme == "eagle" || chosen.scheme == "mtp";
+    if (chosen.dynamic && chosen.scheme != "sd" && !by_layer && chosen.scheme != "merged") {
+        detail::fail("--tree ", shown(*chosen.dynamic), " is for sd, eagle, mtp and merged, but the scheme is ",
                      io::quote(chosen.scheme));
     }
     if (chosen.dynamic && chosen.accept == "multipath_block") {

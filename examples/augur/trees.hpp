@@ -25,7 +25,8 @@ inline bool drafts_trees_that_pay(const scheme_options& chosen) {
 /// likeliest tokens whatever judges them, and of a draft model where it does.
 inline bool weighs_nodes(const scheme_options& chosen) {
     if (!drafts_trees_that_pay(chosen)) return false;
-    return chosen.scheme == "eagle" || chosen.scheme == "hybrid" || (chosen.scheme == "sd" && chosen.accept == "exact");
+    return chosen.scheme == "eagle" || chosen.scheme == "mtp" || chosen.scheme == "hybrid" ||
+           (chosen.scheme == "sd" && chosen.accept == "exact");
 }
 
 /// What a hybrid looks for first, in the text and in the table that was counted before. Where a layer comes after them

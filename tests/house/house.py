@@ -384,6 +384,50 @@ class Text(House):
         self.assertNothing(name(path) for path in tree() if b"\0" not in path.read_bytes() and marker.search(path.read_bytes()))
 
 
+class Figures(House):
+    """What figures.py checks, and that it does."""
+
+    def test_each_headline_figure_is_what_was_measured(self):
+        import figures
+
+        self.assertNothing(figures.check())
+
+    def test_a_number_that_differs_is_noticed(self):
+        import figures
+
+        docs, chart = ROOT / "docs", {"in": "charts/data/eaad_bins.json", "row": "all"}
+        figure = {"says": "from {} to {} of them", "are": [chart | {"as": "most"}, chart | {"as": "least", "times": 100}]}
+        self.assertEqual([], figures.wrong_figures("it is from 0.98\nto 26 of them", figure, docs))
+        self.assertEqual(['"from {} to {} of them" says 0.97, and charts/data/eaad_bins.json 0.98'],
+                         figures.wrong_figures("from 0.97 to 26.0 of them", figure, docs))
+        self.assertEqual(['"from {} to {} of them" is there 0 times'], figures.wrong_figures("from 0.98 to 26 of all", figure, docs))
+        table = {"table": "texts", "in": "measurements/data/learning_shift_exit.json", "heading": "**A shift of domain**"}
+        page = (docs / "measurements/learning.md").read_text(encoding="utf-8")
+        self.assertEqual([], figures.wrong_table(page, table, docs))
+        changed = page.replace("|0.14|0.10|0.13|0.13|0.12|6228|", "|0.14|0.10|0.13|0.13|0.21|6228|")
+        self.assertEqual(2, len(figures.wrong_table(changed, table, docs)))
+
+    def test_what_is_made_of_numbers_is_what_it_is_called(self):
+        import figures
+
+        docs = ROOT / "docs"
+        chart = {"in": "charts/data/eaad_bins.json", "row": "all"}  # 0.98, 0.81, 0.63, 0.26
+        self.assertEqual([0.81, 0.26], figures.numbers_of(docs, chart | {"but": ["below 0.5", "below 2.5"]}))
+        for made, value in (("count", 4), ({"at least": 0.63}, 3), ("geometric mean", (0.98 * 0.81 * 0.63 * 0.26) ** 0.25)):
+            self.assertAlmostEqual(value, figures.value_of(docs, chart | {"as": made}))
+        self.assertEqual(1, figures.value_of(docs, chart | {"each": chart, "as": "least"}))
+        with self.assertRaisesRegex(figures.Wrong, "4 numbers are picked"):
+            figures.value_of(docs, chart)
+        self.assertTrue(figures.is_rounded("1.2", 1.2499) and figures.is_rounded("1,001", 1001) and not figures.is_rounded("1.2", 1.26))
+
+    def test_a_figure_of_a_whole_page_without_a_source_is_noticed(self):
+        import figures
+
+        text = "C++20, CUDA 12.8, 135 million of 1.4 billion, `0.5`, [1.2 times](page-1.3.md): 2.3 times, **0.97** of 41 %\n```\n7 %\n```\n"
+        self.assertEqual(["1.2", "2.3", "0.97", "41"], figures.without_source(text, [], ["C++20"]))
+        self.assertEqual(["1.2", "0.97", "41"], figures.without_source(text, [{"says": "{} times, **"}], ["C++20"]))
+
+
 class Release(House):
     def test_changes_project_and_header_name_one_version(self):
         """CHANGELOG.md's first section is the release that is being made, or the last one made."""

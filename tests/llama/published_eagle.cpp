@@ -276,7 +276,8 @@ BOOST_AUTO_TEST_CASE(an_eagle_1_layer_is_the_same_as_ours_without_norms_and_with
     plain.head = head.selected(rows);
     plain.layers = own.layers;
     const llama::host_model by_hand(c, std::move(plain), {.threads = 1});
-    auto one = model.make_sequence(), other = by_hand.make_sequence();
+    auto one = model.make_sequence();
+    auto other = by_hand.make_sequence();
     const scores got = model.extend(one, tokens, states, count);
     const scores wanted = by_hand.extend(other, std::vector<token>{0, 1, 2}, count);
     for (std::size_t i = 0; i < count; ++i) {

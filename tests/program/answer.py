@@ -53,6 +53,28 @@ class Answer(ProgramTest):
             self.assertEqual([alone[key] for key in ("ids", "text")], [answer[key] for key in ("ids", "text")])
         return answers
 
+    def test_later_texts_are_drafted_from_earlier_ones(self):
+        """By suffixes of all texts of the run: the texts stay those of plain decoding."""
+        settings = [dict(temperature=0), dict(temperature=0.9, seed=3)]
+        entries = [dict(prompt=prompt, **settings[i % 2]) for i, prompt in enumerate(PROMPTS) for _ in range(2)]
+        path = asked("suffix.jsonl", entries)
+        plainly = self.answers(path, "--max-tokens", 24, "--ignore-eos")[1]
+        for together, more in ((1, ["--length", 6]), (3, ["--length", 2]), (1, [])):
+            chosen = ["--scheme", "suffix", "--together", together, "--max-tokens", 24, "--ignore-eos", *more]
+            drafted = self.answers(path, *chosen)[1]
+            for plain, answer in zip(plainly, drafted, strict=True):
+                self.assertEqual(plain, {key: answer[key] for key in plain})
+                self.assertGreaterEqual(answer["rounds"] + answer["accepted"], 24)
+                self.assertLessEqual(answer["accepted"], answer["drafted"])
+            if together == 1:
+                known = [answer["tokens_known_before"] for answer in drafted]
+                read = [len(answer["prompt_ids"]) + len(answer["ids"]) for answer in drafted]
+                self.assertEqual([sum(read[:i]) for i in range(len(read))], known)
+            if more == ["--length", 6]:  # the second of equal texts is drafted from the first, nearly as far as drafts go
+                for first, second in zip(drafted[::2], drafted[1::2]):
+                    self.assertGreaterEqual(second["accepted"], 18, second)
+                    self.assertLess(second["rounds"], first["rounds"], second)
+
     def test_a_space_that_an_answer_begins_with_stays(self):
         model = tiny_model.write(FOLDER / "pieces.gguf", words=tiny_model.sentencepiece(), vocabulary=tiny_model.sentencepiece_size())
         answers = self.texts_as_generate_has_them("pieces.jsonl", model, 12)
@@ -145,6 +167,9 @@ class Answer(ProgramTest):
         refused(["line 1", "empty"], [dict(prompt="")])
         refused("holds no prompts", [])
         refused(["--together is 0"], [good], "--together", 0)
+        refused(["--scheme is 'eagle'", "plain, suffix"], [good], "--scheme", "eagle")
+        refused(["--length is 4", "'plain'", "suffix uses it"], [good], "--length", 4)
+        refused(["--states is", "'suffix'", "plain uses it"], [good], "--scheme", "suffix", "--states", FOLDER / "no.states")
         refused(["--together is 2000", "1024"], [good], "--together", 2000)
         refused(["--states", "written to twice"], [good], "--states", FOLDER / "." / "never.jsonl")
         link = FOLDER / "states.link"

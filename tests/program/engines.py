@@ -53,6 +53,7 @@ LACKING = {
     "medusa": "hidden states",
     "hydra": "hidden states",
     "eagle": "hidden states",
+    "mtp": "hidden states",
     "kangaroo": "first layers",
     "dvi": "first layers",
 }

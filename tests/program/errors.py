@@ -140,7 +140,7 @@ class Generate(ProgramTest):
         self.refused("no room", "--scheme", "lookup", "--tree", "auto", "--context", 1, prompt=("--prompt-ids", "1"))
 
     def test_names(self):
-        self.refused(["'fast'", "auto, plain, lookup, suffix, hybrid, merged, sd, eaad, eaad_as_published, hysteresis, medusa, hydra, entmtp, eagle, kangaroo, dvi, fsd, fsd_as_published, psd_a, psd_a_as_published, psd_f, psd_f_as_published, cascade, ead"], "--scheme", "fast")
+        self.refused(["'fast'", "auto, plain, lookup, suffix, hybrid, merged, sd, eaad, eaad_as_published, hysteresis, medusa, hydra, entmtp, eagle, mtp, kangaroo, dvi, fsd, fsd_as_published, psd_a, psd_a_as_published, psd_f, psd_f_as_published, cascade, ead"], "--scheme", "fast")
         self.refused(["'lenient'", "exact, rejection_sampling, block, coupled"], "--accept", "lenient")
         self.refused(["'q3'", "keep, f32, f16, bf16, q8_0, q4_0, q4_1"], "--weights", "q3")
         self.refused(["'f8'", "f32, q8_0"], "--cache", "f8")
@@ -297,7 +297,7 @@ class Generate(ProgramTest):
                 self.refused(expected, "--scheme", "sd", "--draft", DRAFT, "--tree", text)
         dynamic = ("--tree", "dynamic,depth=3")
         for scheme in ("hydra", "lookup"):
-            self.refused(["dynamic,depth=3,width=4,nodes=12", "sd, eagle and merged", f"'{scheme}'"], "--scheme", scheme, *dynamic)
+            self.refused(["dynamic,depth=3,width=4,nodes=12", "sd, eagle, mtp and merged", f"'{scheme}'"], "--scheme", scheme, *dynamic)
         self.refused(["--tree", "'hybrid'"], "--scheme", "hybrid", *dynamic)
         sd = ("--scheme", "sd", "--draft", DRAFT, *dynamic)
         self.refused(["multipath_block", "dynamic,depth=3", "none is drawn"], *sd, "--accept", "multipath_block", "--temperature", "1")

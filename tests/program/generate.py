@@ -512,6 +512,20 @@ class Members(ProgramTest):
         self.refuses(["config.json", "the vocabulary is 300", str(tiny_model.VOCABULARY)],
                      "generate", "--model", TARGET, "--heads", other, "--scheme", "eagle", "--prompt", "a")  # fmt: skip
 
+    def test_the_model_s_own_prediction_layer_drafts(self):
+        model = tiny_model.write_mimo(FOLDER / "mimo")
+        drawn = ("--prompt-ids", "5,9,30,9", "--max-tokens", 40, "--ignore-eos")
+        for temperature in (0, 0.8):
+            plain = self.generated(*drawn, "--temperature", temperature, "--scheme", "plain", model=model)["ids"]
+            for more in (("--length", 3), ("--tree", "dynamic"), ("--tree", "auto")):
+                result = self.generated(*drawn, "--temperature", temperature, "--scheme", "mtp", *more, model=model)
+                self.assertEqual(("mtp", plain, [model]), (result["scheme"], result["ids"], result["settings"]["drafters"]), more)
+                self.assertTrue(more[1] == "auto" or result["stages"][0]["positions"], more)
+        asked = ("--prompt-ids", "5", "--scheme", "mtp", "--model")
+        self.refuses([TARGET, "multi-token prediction", "GGUF"], "generate", *asked, TARGET)
+        none = tiny_model.write_folder(FOLDER / "no_prediction")
+        self.refuses(["config.json", "no layers for multi-token prediction"], "generate", *asked, none)
+
     def test_heads_that_are_not_used_are_refused_unless_auto_chose_the_scheme(self):
         asked = ("generate", "--model", TARGET, "--heads", self.member("eagle"), "--prompt", "a")
         self.refuses(["--heads is ", "the scheme is 'lookup'"], *asked, "--scheme", "lookup", "--json")

@@ -79,7 +79,11 @@ class request_desk {
     }
     scheduler_counters counters() const {
         const std::lock_guard lock(mutex_);
-        return counters_;
+        scheduler_counters all = counters_;
+        all.waiting = line_.size();
+        all.reserved_tokens = ledger_.reserved().tokens;
+        all.reserved_bytes = ledger_.reserved().bytes;
+        return all;
     }
 
     /// The first in line, whose caches are now reserved; null where there is none, or no room for it.
@@ -124,14 +128,11 @@ class request_desk {
         ledger_.release(held->needs);
         return held;
     }
-    /// update(counters), with what waits and is reserved up to date. Returns how many requests are here.
+    /// update(counters). Returns how many requests are here.
     template <class Update>
     std::size_t count(const Update& update) {
         const std::lock_guard lock(mutex_);
         update(counters_);
-        counters_.waiting = line_.size();
-        counters_.reserved_tokens = ledger_.reserved().tokens;
-        counters_.reserved_bytes = ledger_.reserved().bytes;
         return records_.size();
     }
 

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <exception>
 #include <span>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -14,10 +15,12 @@
 #include "augur/decode/generate.hpp"
 #include "augur/decode/request.hpp"
 #include "augur/decode/request_desk.hpp"
+#include "augur/decode/row_market.hpp"
 #include "augur/decode/scheduler_options.hpp"
 #include "augur/decode/served_request.hpp"
 #include "augur/decode/session.hpp"
 #include "augur/model/cache_bytes.hpp"
+#include "augur/model/limits.hpp"
 
 namespace augur::decode {
 
@@ -25,7 +28,8 @@ namespace augur::decode {
 /// counters() meanwhile.
 /// A step: ends what was cancelled or is late; admits waiting requests, by priority, as long as their caches have room;
 /// computes up to prefill_tokens of the prompts of those that were admitted; and lets every running request do one
-/// round, so that each gets a token at least. Passes of one model are run together (BatchModel).
+/// round, so that each gets a token at least. Passes of one model are run together (BatchModel). The rows beside each
+/// request's own go to the drafted tokens that are expected to bring most (row_market).
 /// Each text is the one that generate gives for its prompt, settings and seed, bit for bit, where the models promise
 /// bitwise rows and the criterion's noise belongs to the position (exact, coupled); else it has the same distribution.
 /// Fairness: every running request takes part in every round; nobody is overtaken for ever by those of higher priority
@@ -41,8 +45,14 @@ class scheduler {
  public:
     /// Refuses limits that are out of range, and a budget of bytes where nobody counts them.
     explicit scheduler(const Scheme& scheme, scheduler_options options = {})
-        : scheme_(&scheme), options_((options.check(), std::move(options))), desk_(options_), batch_(scheme) {
+        : scheme_(&scheme),
+          options_((options.check(), std::move(options))),
+          desk_(options_),
+          batch_(scheme),
+          market_(options_.rows, model::limits_of(scheme.target()).most_tokens_of_a_pass) {
         active_.reserve(options_.most_running);
+        bids_.reserve(options_.most_running);
+        members_.reserve(options_.most_running);
         if (options_.cache_bytes == no_limit || options_.cache_bytes_of || counts_bytes) return;
         augur::detail::fail("scheduler: cache_bytes is ", options_.cache_bytes,
                             ", but the target or the drafter does not count its cache (cache_bytes(tokens)): give "
@@ -105,18 +115,32 @@ class scheduler {
         ~stepping() { of->in_step_ = false; }
     };
 
-    /// Hears of rounds that failed.
-    struct hearing : grant_everything {
+    /// What the batch asks and tells in a round.
+    struct round_market {
         scheduler* of;
-        explicit hearing(scheduler* s) : of(s) {}
-        void failed(session_type& s, const std::exception_ptr& why) noexcept {
-            for (record* each : of->active_) {
-                if (each->session.get() == &s) each->fail(why);
-            }
+        deadline_clock::time_point begun, allotted;
+
+        /// Where memory fails the batch grants what was not.
+        void allot(std::span<const row_bid<session_type>> bids) noexcept {
+            commit::first_thrown().attempt([&] {
+                of->bids_.clear();
+                for (const auto& each : bids) of->bids_.push_back({&of->find(*each.s).market, each.proposed});
+                allotted = of->now();
+                of->market_.allot(of->bids_, of->seconds(begun, allotted));
+            });
         }
+        void failed(session_type& s, const std::exception_ptr& why) noexcept { of->find(s).fail(why); }
     };
 
     deadline_clock::time_point now() const { return options_.now ? options_.now() : deadline_clock::now(); }
+    double seconds(deadline_clock::time_point from, deadline_clock::time_point to) const {
+        return options_.timed ? std::chrono::duration<double>(to - from).count() : 1e-3;
+    }
+    /// An active one.
+    record& find(const session_type& of) {
+        const auto is_of = [&](const record* each) { return each->session.get() == &of; };
+        return **std::find_if(active_.begin(), active_.end(), is_of);
+    }
 
     void check(const request& asked) const {
         const auto& target = scheme_->target();
@@ -191,12 +215,35 @@ class scheduler {
     /// One round of every running request.
     void run_round() {
         if (batch_.size() == 0) return;
-        hearing market(this);
+        members_.clear();
+        for (record* each : active_) {
+            if (each->in_batch) members_.push_back(&each->market);
+        }
+        market_.plan(members_);
+        for (record* each : active_) each->chosen.most_drafted = each->market.most_drafted;
+        const auto begun = now();
+        round_market market{this, begun, begun};
         for (bool begins = true; begins || batch_.open_rounds() > 0; begins = false) {
             batch_.advance(market, begins);
             end_marked();
         }
+        market_.settle(learn_rounds(), seconds(market.allotted, now()));
         note_rounds(active_);
+    }
+    /// Shows the market what became of its rows; returns how many tokens were committed.
+    std::size_t learn_rounds() {
+        std::size_t tokens = 0;
+        for (record* each : active_) {
+            if (!each->in_batch || each->session->counts.rounds() == each->rounds) continue;
+            const auto& last = each->session->last;
+            const auto& proposed = last.proposed;
+            using distribution_type = typename std::remove_cvref_t<decltype(proposed)>::draft_distribution_type;
+            std::span<const float> confidences;
+            if constexpr (DeterministicDistribution<distribution_type>) confidences = proposed.confidences();
+            market_.learn(each->market, proposed.size(), proposed.parents(), confidences, last.decided);
+            tokens += last.committed.size();
+        }
+        return tokens;
     }
     void note_rounds(std::span<record* const> of) {
         const deadline_clock::time_point at = now();
@@ -239,8 +286,11 @@ class scheduler {
     scheduler_options options_;
     request_desk<record> desk_;
     batch<Scheme> batch_;
-    std::vector<record*> active_;      ///< admitted, in that order
-    std::vector<record*> prefilling_;  // storage
+    row_market market_;
+    std::vector<record*> active_;          ///< admitted, in that order
+    std::vector<market_member*> members_;  // storage
+    std::vector<market_bid> bids_;         // storage
+    std::vector<record*> prefilling_;      // storage
     commit::first_thrown first_thrown_;
     std::size_t prefilled_ = 0;  ///< tokens, in this step
     bool in_step_ = false;

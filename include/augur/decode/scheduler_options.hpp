@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "augur/decode/request.hpp"
+#include "augur/decode/row_market.hpp"
 #include "augur/model/pass.hpp"
 #include "augur/types/error.hpp"
 
@@ -24,6 +25,7 @@ struct scheduler_options {
     std::function<std::size_t(std::size_t)> cache_bytes_of{};
     /// Earlier submissions that a step of priority goes ahead of.
     std::size_t head_start = 16;
+    row_market_options rows{};  ///< which drafted tokens are verified
     /// False: each part of a round counts as a millisecond, so that policies that learn from time can be repeated.
     bool timed = true;
     /// The time, for deadlines and durations; by default the clock's.
@@ -38,6 +40,7 @@ struct scheduler_options {
         positive("prefill_tokens", prefill_tokens);
         positive("cached_tokens", cached_tokens);
         positive("cache_bytes", cache_bytes);
+        rows.check();
     }
 };
 

@@ -12,6 +12,7 @@
 
 #include "augur/decode/generate.hpp"
 #include "augur/decode/request.hpp"
+#include "augur/decode/row_market.hpp"
 #include "augur/decode/scheduler_options.hpp"
 #include "augur/decode/session.hpp"
 #include "augur/decode/step.hpp"
@@ -116,6 +117,7 @@ struct served_request {
     time_point submitted;
     std::optional<time_point> admitted{}, first_token{};
     step_options chosen{};
+    market_member market{};
     std::unique_ptr<session_type> session{};            ///< once it is admitted
     std::size_t left = 0;                               ///< of its prompt, to be computed
     std::size_t passed_over = 0;                        ///< steps that computed others' prompts only

@@ -24,6 +24,13 @@ enum class window_rule {
 /// Whether files of an architecture have experts.
 enum class expert_rule { none, perhaps, always };
 
+inline constexpr prediction_layout mimo_prediction{.prefix = "model.mtp_layers.",
+                                                   .embedding_norm = "token_layernorm.weight",
+                                                   .state_norm = "hidden_layernorm.weight",
+                                                   .projection = "input_proj.weight",
+                                                   .final_norm = "final_layernorm.weight",
+                                                   .state_first = true};
+
 /// What is the same in all models of an architecture. A name that is empty: there are no such files.
 struct architecture {
     std::string_view gguf;           ///< `general.architecture`
@@ -71,6 +78,7 @@ struct architecture {
     bool biased_experts = false;
     bool has_sinks = false;
     expert_tensors stored_experts = expert_tensors::separate;  ///< in safetensors, unless their names say otherwise
+    const prediction_layout* prediction = nullptr;  ///< safetensors may hold layers for multi-token prediction
 };
 
 inline constexpr architecture architectures[] = {
@@ -89,6 +97,12 @@ inline constexpr architecture architectures[] = {
      .has_temperature = true,
      .windows = window_rule::all},
     {.gguf = "qwen2", .model_type = "qwen2", .is_llama_like = false, .biased = true, .windows = window_rule::switched},
+    {.gguf = "",
+     .model_type = "mimo",
+     .is_llama_like = false,
+     .biased = true,
+     .windows = window_rule::switched,
+     .prediction = &mimo_prediction},
     {.gguf = "qwen3",
      .model_type = "qwen3",
      .is_llama_like = false,

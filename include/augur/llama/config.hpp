@@ -38,6 +38,16 @@ struct layer_positions {
 /// inputs outermost, and gate and up alternating; `blocks`: as MXFP4 blocks and scales, whose rows alternate.
 enum class expert_tensors { separate, separate_by_number, stacked, joined, alternating, blocks };
 
+/// What files call the parts that a layer for multi-token prediction has and a decoder's layer has not, and how its
+/// projection joins a token's embedding and the state before it, which go through a norm each.
+struct prediction_layout {
+    std::string_view prefix;  ///< before the layer's number
+    std::string_view embedding_norm, state_norm, projection, final_norm;
+    bool state_first;  ///< the projection reads the state, then the embedding
+
+    bool operator==(const prediction_layout&) const = default;
+};
+
 /// How a file stores what the configuration describes: the reader's concern alone.
 struct stored_layout {
     bool halves = false;  ///< rotary pairs are (i, i + half of what turns) rather than (2i, 2i + 1)
@@ -45,6 +55,7 @@ struct stored_layout {
     bool shifted_norms = false;                                   ///< weights of norms are stored less 1
     bool after_attention = false;  ///< the norm before the feed-forward is called that after attention
     expert_tensors experts = expert_tensors::separate;
+    const prediction_layout* prediction = nullptr;  ///< null: an architecture without such layers
 
     bool operator==(const stored_layout&) const = default;
 };
@@ -91,7 +102,8 @@ struct config {
     std::vector<layer_positions> positions{};  ///< one per layer; empty: as they are made
     std::size_t short_context = 0;             ///< longer contexts take the long factors; 0: there are none
     std::vector<float> long_rotary_factors{};
-    bool wide_first_layer = false;  ///< whose queries, keys and values read an embedding and a state (EAGLE-3)
+    bool wide_first_layer = false;      ///< whose queries, keys and values read an embedding and a state (EAGLE-3)
+    std::size_t prediction_layers = 0;  ///< for multi-token prediction, which no pass runs (prediction_layers.hpp)
     stored_layout stored{};
 
     /// Rows of embedding and head in the file, those of no token included.
@@ -189,6 +201,8 @@ inline void validate_beyond_llama(const config& c, std::string_view origin) {
 
 }  // namespace detail
 
+inline constexpr std::size_t most_prediction_layers = 64;
+
 /// Throws unless every number makes sense alone and with the others. `origin` opens the messages: the file's name.
 inline void validate(const config& c, std::string_view origin) {
     const auto within = [&](std::string_view name, std::size_t value, std::size_t least, std::size_t most) {
@@ -197,6 +211,7 @@ inline void validate(const config& c, std::string_view origin) {
         }
     };
     within("the number of layers", c.layers, 1, 1024);
+    within("the number of layers for multi-token prediction", c.prediction_layers, 0, most_prediction_layers);
     within("the width", c.width, 1, 1u << 20);
     within("the number of heads", c.heads, 1, 4096);
     within("the number of key-value heads", c.key_value_heads, 1, c.heads);

@@ -19,6 +19,7 @@ struct fusion_weights {
     backend::host::packed_matrix weight;
     std::vector<float> embedding_norm, hidden_norm;  ///< empty: none
     std::vector<float> bias{};                       ///< empty: none
+    bool state_first = false;                        ///< the weight reads the hidden state, then the embedding
     bool is_wide = false;                            ///< no weight: the first layer reads both
     bool normed_residual = false;                    ///< of a wide layer: the state goes into it after its norm
     bool shows_unnormed = false;                     ///< the model's own states are those before the final norm

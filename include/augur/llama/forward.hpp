@@ -196,13 +196,14 @@ class forward_pass : row_attention {
             }
         };
         for_rows(rows_.size(), [&](std::size_t row) {
-            float* both = fused_.data() + row * 2 * width;
-            take(fusion.embedding_norm, state_.data() + row * width, both);
-            take(fusion.hidden_norm, rows_[row].fused, both + width);
+            float* const both = fused_.data() + row * 2 * width;
+            float* const hidden = both + (fusion.state_first ? 0 : width);
+            take(fusion.embedding_norm, state_.data() + row * width, both + (fusion.state_first ? width : 0));
+            take(fusion.hidden_norm, rows_[row].fused, hidden);
             if (!fusion.is_wide) return prepare_part(copies_, fusion.weight, fused_.data(), row, 0, 2 * width);
             const layer_weights& first = *weights_.layers.front();
             prepare_row(copies_, {&first.query, &first.key, &first.value}, fused_.data(), 2 * width, row);
-            std::copy_n(fusion.normed_residual ? both + width : rows_[row].fused, width, state_.data() + row * width);
+            std::copy_n(fusion.normed_residual ? hidden : rows_[row].fused, width, state_.data() + row * width);
         });
         if (fusion.is_wide) return;
         multiply_shared(fusion.weight, product_of(copies_, fusion.weight, fused_.data(), rows_.size(), state_.data()));

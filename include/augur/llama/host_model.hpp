@@ -175,7 +175,7 @@ class host_model {
     }
 
  private:
-    friend class eagle_model;
+    friend class fused_layer;
 
     /// On the heap, for its addresses must not change when the model is moved.
     struct parts {
@@ -202,9 +202,26 @@ class host_model {
         const auto head_tokens = chosen_tokens(options.head_tokens, c.vocabulary, origin);
         const io::tracked_file tensors(file);
         weights w = weight_reader(tensors, c, names, options.weights).read(layers, head_tokens);
+        pass_over_prediction(tensors, names, c);
         check_all_read(tensors, names, layers, file_layers);
         note_widened(file, options.weights, c.notes);
         return host_model(std::move(c), std::move(w), options, io::fingerprint(file));
+    }
+
+    /// Layers for multi-token prediction, which are read where they draft. Of more than the file says it is not sure
+    /// what they are; fewer were left out by who wrote it, and change nothing here.
+    template <class Tensors>
+    static void pass_over_prediction(const Tensors& tensors, const tensor_names& names, config& c) {
+        const std::size_t stored = stored_prediction_layers(tensors, names);
+        for (std::size_t i = 0; i < c.prediction_layers; ++i) {
+            for (const std::string& name : names.of_prediction_layer(i)) tensors.pass_over(name);
+        }
+        if (stored == c.prediction_layers) return;
+        const std::string both =
+            augur::detail::message("num_nextn_predict_layers is ", c.prediction_layers, ", but there are tensors of ",
+                                   stored, " layers for multi-token prediction");
+        if (stored > c.prediction_layers) augur::detail::fail(tensors.path().string(), ": ", both);
+        c.notes.push_back(both + ": none of them can draft");
     }
 
     /// But for layers that were not chosen.

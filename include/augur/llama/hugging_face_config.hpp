@@ -231,6 +231,8 @@ inline void read_json_layout(config& c, const io::json_reader<>& in, const archi
     c.stored.experts = of.stored_experts;
     c.stored.shifted_norms = of.shifted_norms;
     c.stored.joined_query_key_value = c.stored.joined_gate_up = of.joined;
+    c.stored.prediction = of.prediction;
+    if (of.prediction != nullptr) c.prediction_layers = in.value_or<std::size_t>("num_nextn_predict_layers", 0);
 }
 
 }  // namespace detail

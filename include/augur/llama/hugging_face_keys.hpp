@@ -261,6 +261,7 @@ inline void check_json_keys(const io::json_reader<>& in, const architecture& of)
         }
         if (of.windows == window_rule::periodic && is_in(key, json_periods)) return;
         if (of.experts != expert_rule::none && is_in(key, json_keys_of_experts)) return;
+        if (of.prediction != nullptr && key == "num_nextn_predict_layers") return;
         const auto is_neutral = [&](const auto& list, bool is_read) {
             const auto* const found = number_in(key, list);
             if (found == std::end(list)) return false;

@@ -8,7 +8,6 @@
 #include <functional>
 #include <iterator>
 #include <nlohmann/json.hpp>
-#include <numeric>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,8 +20,8 @@
 #include "augur/io/files/taken_tensors.hpp"
 #include "augur/llama/host_model.hpp"
 #include "augur/llama/hugging_face_config.hpp"
+#include "augur/llama/lent_parts.hpp"
 #include "augur/llama/pruned_vocabulary.hpp"
-#include "augur/llama/score_rule.hpp"
 #include "augur/llama/tensor_names.hpp"
 #include "augur/llama/weights.hpp"
 #include "augur/types/error.hpp"
@@ -80,7 +79,7 @@ class published_eagle {
             fusion_weights& fusion = out.parameters.fusion;
             fusion.weight = reader.matrix("fc.weight", c.width, 2 * c.width);
             if (has_bias_) fusion.bias = reader.vector("fc.bias", c.width);
-            lend_head(target, out.parameters);
+            lend_head(target, file_.path().string(), out.parameters);
         }
         tensors.check_all_read();
         return out;
@@ -214,35 +213,11 @@ class published_eagle {
 
     /// Its own, or else the target's.
     void lend_embedding(const tensor_reader& reader, const host_model& target, weights& out) const {
-        out.embedding_is_lent = file_.find("embed_tokens.weight") == nullptr;
-        if (!out.embedding_is_lent) {
+        if (file_.find("embed_tokens.weight") == nullptr) {
+            llama::lend_embedding(target, 1, file_.path().string(), out);
+        } else {
             out.embedding = reader.shared_token_rows("embed_tokens.weight");
-            return;
         }
-        if (const float scale = target.configuration().embedding_scale; scale != 1) {
-            augur::detail::fail(file_.path().string(), ": the target's embedding, which it has not, is scaled by ",
-                                scale, ", and its own by 1");
-        }
-        out.embedding = target.parameters().embedding;
-    }
-
-    /// The target's, for EAGLE-1 has none.
-    void lend_head(const host_model& target, weights& out) const {
-        const config& of = target.configuration();
-        if (!logit_rule(of).is_plain()) {
-            augur::detail::fail(file_.path().string(),
-                                ": its target's head, which it has not, is followed by a scale of ", of.logit_scale,
-                                " and a cap of ", of.logit_cap, ", which no EAGLE layer has");
-        }
-        if (!target.parameters().head_tokens.empty()) {
-            augur::detail::fail(file_.path().string(), ": its target's head does not have a row for every token");
-        }
-        const backend::host::packed_matrix& whole = target.parameters().output();
-        if (&whole == out.embedding.get()) return;  // which stands for it
-        std::vector<std::size_t> rows(whole.rows());
-        std::iota(rows.begin(), rows.end(), std::size_t{0});
-        check_weights(file_.path().string(), stored_bytes(whole.format(), std::uint64_t{rows.size()} * whole.depth()));
-        out.head = whole.selected(rows);
     }
 
     void read_eagle3(const tracked& tensors, const tensor_reader& reader, const host_model& target,

@@ -95,6 +95,27 @@ struct tensor_names {
         for (auto& each : out) each = in_layer(index, each);
         return out;
     }
+    /// Of layer `index` for multi-token prediction, of an architecture that may have some.
+    tensor_names of_prediction(std::size_t index) const {
+        tensor_names out = *this;
+        out.layer_prefix = std::string(stored.prediction->prefix) + std::to_string(index) + ".";
+        out.numbers_layers = false;
+        out.final_norm = out.layer_prefix + std::string(stored.prediction->final_norm);
+        return out;
+    }
+    std::string prediction_projection(std::size_t index) const {
+        return of_prediction(index).layer_prefix + std::string(stored.prediction->projection);
+    }
+    /// All its tensors, as the file calls them.
+    std::vector<std::string> of_prediction_layer(std::size_t index) const {
+        const tensor_names names = of_prediction(index);
+        std::vector<std::string> out = names.of_layer(0);
+        const prediction_layout& more = *stored.prediction;
+        for (const auto each : {more.embedding_norm, more.state_norm, more.projection, more.final_norm}) {
+            out.push_back(names.layer_prefix + std::string(each));
+        }
+        return out;
+    }
     /// A tensor of layer `index`, as the file calls it.
     std::string in_layer(std::size_t index, const std::string& name) const {
         return layer_prefix + (numbers_layers ? std::to_string(index) + "." : "") + name;
@@ -243,6 +264,16 @@ inline tensor_names hugging_face_names(const config& c) {
         .sinks = "self_attn.sinks",
         .experts = detail::hugging_face_expert_names(c.stored.experts)};
     return detail::names_for(c, all, "self_attn.qkv_proj.weight", "mlp.gate_up_proj.weight");
+}
+/// How many layers for multi-token prediction the file has, by their projections.
+template <class File>
+std::size_t stored_prediction_layers(const File& file, const tensor_names& names) {
+    std::size_t count = 0;
+    if (names.stored.prediction == nullptr) return count;
+    for (std::size_t i = 0; i < most_prediction_layers; ++i) {
+        if (file.find(names.prediction_projection(i)) != nullptr) ++count;
+    }
+    return count;
 }
 /// Of a Llama.
 inline tensor_names hugging_face_names() {

@@ -190,6 +190,7 @@ BOOST_AUTO_TEST_CASE(ids_outside_the_vocabulary_that_nothing_needs_are_notes) {
     file.set("tokenizer.ggml.eos_token_id", std::uint32_t{0xFFFFFFFF});
     file.set("tokenizer.ggml.eot_token_id", std::int32_t{-1}).set("tokenizer.ggml.eom_token_id", std::uint32_t{3});
     file.set("tokenizer.ggml.unknown_token_id", std::uint32_t{0xFFFFFFFF});
+    file.set("tokenizer.ggml.pre", std::string("default"));
     const auto words = read(file);
     for (const token none : {words.bos, words.eos, words.eot, words.unknown}) BOOST_TEST(none == no_token);
     BOOST_TEST((words.ends == std::vector<token>{3}));
@@ -208,11 +209,24 @@ BOOST_AUTO_TEST_CASE(ids_outside_the_vocabulary_that_nothing_needs_are_notes) {
     BOOST_CHECK_THROW(read(file), augur::error);
 }
 
+BOOST_AUTO_TEST_CASE(a_byte_level_vocabulary_that_names_no_pre_tokenizer_is_split_by_the_default_and_a_note_says_so) {
+    auto file = byte_level();
+    const auto words = read(file.set("tokenizer.ggml.merges", strings{"a b"}));
+    BOOST_TEST_REQUIRE(words.notes.size() == 1u);
+    BOOST_TEST(words.notes[0] ==
+               "tokenizer.ggml.pre is not there: texts are split as by 'default', which may not be how the model's "
+               "were");
+    const auto named = read(file.set("tokenizer.ggml.pre", std::string("default")));
+    BOOST_TEST(named.notes.empty());
+    BOOST_TEST(named.pre_tokenizer == words.pre_tokenizer);
+}
+
 /// As llama.cpp does; Hugging Face's tokenizers do not load such a list.
 BOOST_AUTO_TEST_CASE(merges_of_texts_that_are_no_tokens) {
     gguf_writer file;
     file.set("tokenizer.ggml.model", std::string("gpt2"));
     file.set("tokenizer.ggml.tokens", strings{"a", "b", "c", "d", "bc", "abc", "dd"});
+    file.set("tokenizer.ggml.pre", std::string("default"));
     file.set("tokenizer.ggml.merges", strings{"zq qz", "a b", "b c", "ab c", "d d", "dd d"});
     const auto words = read(file);
     BOOST_TEST(words.merges.size() == 6u);

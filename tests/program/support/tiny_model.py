@@ -229,6 +229,23 @@ def write_folder(path, *, seed=1, layers=1, width=32, context=256, vocabulary=VO
     return str(path)
 
 
+def write_mimo(path, *, seed=1, layers=2, width=32, context=256, vocabulary=VOCABULARY, said=1, **changes):
+    """A MiMo as a folder of safetensors, without a tokenizer, with one layer for multi-token prediction; `said`: how many config.json says."""
+    write_folder(path, seed=seed, layers=layers, width=width, context=context, vocabulary=vocabulary)
+    config = json.loads((path / "config.json").read_text())
+    (path / "config.json").write_text(json.dumps(config | {"model_type": "mimo", "num_nextn_predict_layers": said} | changes))
+    shapes = {folder_name(name): shape for name, (shape, _) in model_tensors(seed, layers, width, vocabulary).items()}
+    prefix = "model.mtp_layers.0."
+    shapes |= {name.replace("model.layers.0.", prefix): shape for name, shape in shapes.items() if ".layers.0." in name}
+    for name, shape in list(shapes.items()):
+        if name.endswith(("q_proj.weight", "k_proj.weight", "v_proj.weight")):
+            shapes[name.replace("weight", "bias")] = shape[1:]
+    shapes |= {f"{prefix}{norm}_layernorm.weight": (width,) for norm in ("token", "hidden", "final")}
+    shapes[prefix + "input_proj.weight"] = (2 * width, width)
+    save_safetensors(path / "model.safetensors", random_tensors(shapes, seed, width))
+    return str(path)
+
+
 def save_safetensors(path, tensors, integers=()):
     """Of F32 tensors, each its shape, the innermost size first, and its numbers; and lists of I64."""
     header, data = {}, b""

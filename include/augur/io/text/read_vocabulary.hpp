@@ -101,7 +101,12 @@ inline bool is_alphabet(const vocabulary& words) {
 
 template <class File>
 void read_byte_level(const File& file, vocabulary& words) {
-    const auto& rules = find_split_rules(file.template get_or<std::string>("tokenizer.ggml.pre", "default"));
+    constexpr std::string_view key = "tokenizer.ggml.pre";
+    const auto& rules = find_split_rules(file.template get_or<std::string>(key, "default"));
+    if (!file.contains(key)) {
+        words.notes.push_back(augur::detail::message(key, " is not there: texts are split as by ", quote("default"),
+                                                     ", which may not be how the model's were"));
+    }
     words.kind = tokenizer_kind::byte_level_bpe;
     words.pre_tokenizer = rules.names[0];
     words.ignore_merges = rules.ignore_merges;
@@ -168,8 +173,8 @@ void read_gemma4(const File& file, vocabulary& words) {
 /// get<T>(key), get_or<T>(key, fallback) and array<T>(key), as gguf_file and gguf_view do. Throws augur::error for keys
 /// that are missing or of the wrong type (merges may be missing where every token is one letter), a tokenizer model or
 /// pre-tokenizer that is not supported (listing those that are), bos and eos outside the vocabulary that texts are to
-/// get, and everything that check() refuses. Special tokens outside the vocabulary that nothing needs, and merges of
-/// texts that are no tokens, are notes.
+/// get, and everything that check() refuses. Special tokens outside the vocabulary that nothing needs, merges of texts
+/// that are no tokens, and a byte-level vocabulary that names no pre-tokenizer are notes.
 template <class File>
 vocabulary read_vocabulary(const File& file) {
     vocabulary words;
