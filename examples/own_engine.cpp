@@ -76,8 +76,7 @@ int main() {
     std::cout << laws << '\n';
 
     const std::vector<augur::token> prompt{'r', 'o', 'w', ',', ' '};
-    augur::decode::options chosen;
-    chosen.sampling.temperature.value = 0;
+    augur::decode::options chosen = augur::decode::greedy();
     chosen.stop.max_tokens = 90;
     chosen.stop.text_of = [](augur::token t) { return std::string(1, static_cast<char>(t)); };
 

@@ -1,4 +1,5 @@
-// augur advise: what each scheme would gain with a model of some shape on this machine, before there is one.
+// augur advise: what each scheme would gain with a model of some shape on this machine, before there is one; or, of
+// models that there are, the fastest cascade.
 
 #include <algorithm>
 #include <augur/io/files/json_reader.hpp>
@@ -16,12 +17,14 @@
 
 #include "commands.hpp"
 #include "family_folder.hpp"
+#include "hierarchy.hpp"
 #include "limits.hpp"
 #include "llama_shape.hpp"
 #include "message.hpp"
 #include "options.hpp"
 #include "output_file.hpp"
 #include "synthetic_rounds.hpp"
+#include "target.hpp"
 #include "terminal.hpp"
 
 namespace augur::program {
@@ -33,7 +36,8 @@ using reader = io::json_reader<json>;
 struct advise_options {
     std::string shape = "8b", weights, acceptance = family_folder() + "/smollm2-135m/acceptance.json";
     std::size_t vocabulary = 49152, context = 128, threads = 0, exit_layer = 0, turns = 9;
-    bool json = false;
+    bool json = false, hierarchy = false;
+    hierarchy_options at_hand{};
 };
 
 constexpr llama_shape shape_135m{576, 1536, 9, 3, 64, 30};
@@ -391,6 +395,29 @@ void advise(const advise_options& chosen) {
     }
 }
 
+/// Throws where an option is of the other kind of advice.
+void check_kind(const CLI::App& command, bool of_hierarchies, const std::vector<std::string>& theirs) {
+    const std::vector<std::string> ours{"--shape", "--vocabulary", "--acceptance", "--exit-layer"};
+    for (const std::string& name : of_hierarchies ? ours : theirs) {
+        const auto* const option = command.get_option(name);
+        if (option->count() == 0) continue;
+        detail::fail(name, " is ", io::quote(option->results().front()), ", but ",
+                     of_hierarchies ? "with --hierarchy models at hand are measured" : "only --hierarchy uses it");
+    }
+}
+
+hierarchy_options of_models_at_hand(const advise_options& chosen) {
+    if (chosen.turns == 0) detail::fail("--turns is 0; a median needs at least 1");
+    check_standard_output();
+    hierarchy_options of = chosen.at_hand;
+    if (!chosen.weights.empty()) of.model.weights = chosen.weights;
+    of.model.threads = chosen.threads;
+    of.model.context = chosen.context;
+    of.turns = chosen.turns;
+    of.json = chosen.json;
+    return of;
+}
+
 }  // namespace
 
 void add_advise(CLI::App& program) {
@@ -421,7 +448,15 @@ void add_advise(CLI::App& program) {
     add_number(*command, "--turns", chosen->turns, "Repetitions of all rounds, after one warm-up", "N", "9",
                most::repetitions);
     command->add_flag("--json", chosen->json, "Print one JSON object");
-    command->callback([chosen] { advise(*chosen); });
+    command->add_flag("--hierarchy", chosen->hierarchy,
+                      "Of models at hand: the fastest cascade, by measured acceptance");
+    const auto of_hierarchies = add_hierarchy_options(*command, chosen->at_hand);
+    command->callback([command, chosen, of_hierarchies] {
+        check_kind(*command, chosen->hierarchy, of_hierarchies);
+        if (!chosen->hierarchy) return advise(*chosen);
+        note_cache(*command, chosen->at_hand.engine, chosen->at_hand.model);
+        advise_hierarchy(of_models_at_hand(*chosen));
+    });
 }
 
 }  // namespace augur::program

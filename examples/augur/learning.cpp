@@ -214,6 +214,10 @@ learned_heads::head_type heads_of(const llama::host_model& target, const learnin
     const bool see_tokens = chosen.scheme == "hydra", background = chosen.trainer.background;
     if (chosen.heads.empty()) return new_heads(target, {chosen.head_count, see_tokens}, chosen.tokens, background);
     const auto read = llama::draft_heads::load(chosen.heads, chosen.scheme, target, options);
+    if (read.reads_text()) {
+        detail::fail("--heads ", chosen.heads,
+                     ": heads of Hydra++ read a layer over the text, which is not trained here");
+    }
     auto heads = new_heads(target, {read.head_count(), see_tokens}, read.head_tokens(), background);
     train::vector<float> values = heads.values();
     read_into(values, heads.layout(), chosen.heads, read.weights());

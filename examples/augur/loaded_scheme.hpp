@@ -2,6 +2,7 @@
 // A scheme and whoever drafts for it: from what was asked for to what can run.
 
 #include <augur/io/files/policy_state.hpp>
+#include <augur/model/any_model.hpp>
 #include <augur/tune/verify_curve.hpp>
 #include <string>
 #include <vector>
@@ -74,6 +75,15 @@ class loaded_scheme {
     /// Of the draft model, which there is.
     std::size_t draft_context() const {
         return drafters_.draft ? drafters_.draft->context_length() : scoring_drafters_.draft->context_length();
+    }
+    /// Those of cascade and ead, cheapest first, whatever their engine; they refer to what is loaded.
+    std::vector<model::any_model> draft_models() const {
+        std::vector<model::any_model> all;
+        if (drafters_.draft) all.emplace_back(*drafters_.draft);
+        for (const auto& each : drafters_.more) all.emplace_back(*each);
+        if (scoring_drafters_.draft) all.push_back(scoring_drafters_.draft->lent());
+        for (const auto& each : scoring_drafters_.more) all.push_back(each->lent());
+        return all;
     }
     /// Of the draft models, where there are some, cheapest first.
     std::vector<double> draft_parameters() const {

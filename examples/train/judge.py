@@ -82,9 +82,8 @@ def of_kinds(drafted, lessons):
         hits = [matches(chains, lesson.text) for chains, lesson in zip(drafted, lessons) if lesson.text.kind == index]
         hits = numpy.concatenate(hits) if hits else numpy.empty((0, LENGTH))
         if len(hits):
-            accepted = 1 + numpy.cumprod(hits, 1).sum(1)
             agreement = hits.mean(0).round(4).tolist()
-            figures[kind] = dict(roots=len(hits), agreement=agreement, accepted=round(float(accepted.mean()), 4))
+            figures[kind] = dict(roots=len(hits), agreement=agreement, accepted=round(float(accepted(hits).mean()), 4))
     mean = lambda pick: float(numpy.mean([pick(entry) for entry in figures.values()]))
     figures["mean"] = dict(
         roots=sum(entry["roots"] for entry in figures.values()),
@@ -92,6 +91,29 @@ def of_kinds(drafted, lessons):
         accepted=round(mean(lambda entry: entry["accepted"]), 4),
     )
     return figures
+
+
+def parts(context, network, lessons):
+    """Of greedy text, over all roots: how often n-grams are silent, the accepted length of each drafter where they are and
+    where they are not, and that of whichever is accepted further."""
+    greedy = [i for i, lesson in enumerate(lessons) if lesson.text.temperature == 0]
+    joined = lambda pick: numpy.concatenate([pick(i) for i in greedy])
+    silent = joined(lambda i: context[i][numpy.asarray(roots(lessons[i].text), int), 0] < 0)
+    found, drafted = (joined(lambda i: accepted(matches(chains[i], lessons[i].text))) for chains in (context, network))
+    mean = lambda values: round(float(values.mean()), 4) if len(values) else None
+    return dict(
+        roots=len(silent),
+        silent=mean(silent),
+        network_where_silent=mean(drafted[silent]),
+        context_elsewhere=mean(found[~silent]),
+        network_elsewhere=mean(drafted[~silent]),
+        further=mean(numpy.maximum(found, drafted)),
+    )
+
+
+def accepted(hits):
+    """Tokens that a pass brings [roots], the bonus token included."""
+    return 1 + numpy.cumprod(hits, 1).sum(1)
 
 
 def matches(chains, text):

@@ -161,7 +161,10 @@ class Family:
         hybrids["context_ngram_eagle"] = context, table, network
         for name, sources in hybrids.items():
             drafted = [judge.fallback(*chains) for chains in zip(*sources)]
-            self.report(name, dict(tokens=self.tokens, **judge.judge(drafted, self.held_out)))
+            figures = dict(tokens=self.tokens, **judge.judge(drafted, self.held_out))
+            if name == "context_eagle":
+                figures["parts"] = judge.parts(context, network, self.held_out)
+            self.report(name, figures)
 
     def report(self, name, figures):
         with store.whole(self.options.out / f"{name}.json") as out:

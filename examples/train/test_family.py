@@ -423,6 +423,26 @@ class Networks(unittest.TestCase):
 
 
 @needs_torch
+class Judging(unittest.TestCase):
+    def test_the_parts_of_a_hybrid_are_those_behind_roots_with_and_without_a_match(self):
+        import features
+        import judge
+        import numpy
+        import texts
+
+        tokens = numpy.arange(10, dtype=numpy.int32)
+        lessons = [features.Lesson(texts.Text(tokens, 2, 0, temperature, False)) for temperature in (0.0, 0.7)]
+        hits = lambda **counts: numpy.stack([self.chain(root, counts.get(f"at_{root}")) for root in range(10)])
+        context, network = hits(at_2=1, at_3=4), hits(at_1=4, at_2=0, at_3=1, at_4=2)
+        expected = dict(roots=4, silent=0.5, network_where_silent=4.0, context_elsewhere=3.5, network_elsewhere=1.5, further=3.75)
+        self.assertEqual(expected, judge.parts([context] * 2, [network] * 2, lessons))
+
+    def chain(self, root, right):
+        """Drafts behind a root of the text 0 1 2 ..., the first so many of them right; none where that is None."""
+        return [-1] * 4 if right is None else [root + 2 + i if i < right else 0 for i in range(4)]
+
+
+@needs_torch
 class Cards(unittest.TestCase):
     def test_every_member_has_one_with_its_figures(self):
         import cards

@@ -145,6 +145,7 @@
 #include "augur/tune/advice.hpp"
 #include "augur/tune/beta.hpp"
 #include "augur/tune/divergence_meter.hpp"
+#include "augur/tune/hierarchy.hpp"
 #include "augur/tune/search.hpp"
 #include "augur/tune/split.hpp"
 #include "augur/tune/throughput.hpp"

@@ -6,6 +6,7 @@
 #include <augur/draft/draft_model.hpp>
 #include <augur/draft/fallback.hpp>
 #include <augur/draft/prompt_lookup.hpp>
+#include <augur/policy/tree_static.hpp>
 #include <augur/scheme/cascade.hpp>
 #include <augur/scheme/speculator.hpp>
 #include <augur/testing/models.hpp>
@@ -20,6 +21,8 @@
 #include <type_traits>
 #include <utility>
 #include <vector>
+
+#include "draft/exit_mock.hpp"
 
 BOOST_AUTO_TEST_SUITE(decode_batch)
 
@@ -165,6 +168,56 @@ BOOST_AUTO_TEST_CASE(sessions_join_and_leave) {
     const auto alone = decode::generate(scheme, prompt, chosen);
     BOOST_TEST(std::vector<token>(a.committed.generated().begin(), a.committed.generated().end()) == alone.tokens,
                boost::test_tools::per_element());
+}
+
+/// Grants any number of what was drafted.
+struct capricious : decode::grant_everything {
+    std::size_t state = 1, cut = 0;
+
+    template <class Session>
+    void allot(std::span<const decode::row_bid<Session>> bids) noexcept {
+        for (const auto& each : bids) {
+            state = (state * 1103515245 + 12345) % 2147483648;
+            const std::size_t nodes = state / 65536 % (each.proposed->size() + 1);
+            cut += each.proposed->size() - nodes;
+            each.proposed->grant(nodes);
+        }
+    }
+};
+
+/// Texts whose noise belongs to the position are the same, whatever is verified of their drafts.
+void check_cut(const auto& scheme) {
+    using scheme_type = std::remove_cvref_t<decltype(scheme)>;
+    std::deque<decode::session<scheme_type>> sessions;
+    decode::batch<scheme_type> batch(scheme);
+    for (std::uint64_t seed = 0; seed < 4; ++seed) {
+        batch.add(sessions.emplace_back(scheme, std::vector<token>{1, 2, 1}, transform::settings{},
+                                        commit::stop_conditions{.max_tokens = 30}, random::philox_chooser(seed)));
+    }
+    capricious market;
+    while (batch.advance(market)) {
+    }
+    BOOST_TEST(!market.first);
+    BOOST_TEST(market.cut > 20u);
+    for (std::uint64_t seed = 0; seed < 4; ++seed) {
+        const auto alone =
+            decode::generate(scheme, std::vector<token>{1, 2, 1}, {.seed = seed, .stop = {.max_tokens = 30}});
+        const auto generated = sessions[seed].committed.generated();
+        BOOST_TEST(std::vector<token>(generated.begin(), generated.end()) == alone.tokens,
+                   boost::test_tools::per_element());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(whatever_is_verified_of_the_drafts_the_texts_are_the_same) {
+    const testing::full_mock target(testing::hashed_model(9, 1)), small(testing::hashed_model(9, 2));
+    const auto middle = testing::hashed_model(9, 3);
+    const testing::exit_mock head{.vocabulary = 9, .after = 2, .noise = 1.5f};
+    check_cut(speculate(small, target, policy::fixed_length{4}, accept::coupled{}));
+    check_cut(speculate(draft::draft_model(small), target, policy::tree_static{topology{-1, -1, 0, 0, 2}},
+                        accept::coupled{}));
+    check_cut(speculate(head, target, policy::fixed_length{4}, accept::coupled{}));
+    check_cut(cascaded(small, scheme::model_link{policy::fixed_length{2}, accept::coupled{}}, middle,
+                       scheme::model_link{policy::fixed_length{3}, accept::coupled{}}, target));
 }
 
 /// Throws in the pass that would make a text longer than it can.

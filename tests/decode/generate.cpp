@@ -30,7 +30,7 @@ struct fixture {
     decode::options chosen;
 
     fixture() {
-        chosen.sampling.temperature.value = 0;
+        chosen = decode::greedy();
         chosen.stop.text_of = letter;
         chosen.stop.max_tokens = 20;
     }
@@ -172,6 +172,21 @@ BOOST_FIXTURE_TEST_CASE(a_code_point_that_a_cancelled_stream_cuts_is_replaced, f
     std::size_t seen = 0;
     chosen.on_token = [&](const commit::committed_token&) { return ++seen < 2; };
     BOOST_TEST(decode::generate(plain(target), prompt, chosen).text() == "b\uFFFD");
+}
+
+BOOST_FIXTURE_TEST_CASE(greedy_and_sampled_are_options_by_another_name, fixture) {
+    const auto wild = testing::hashed_model(8, 5);
+    decode::options written;
+    written.sampling.temperature.value = 0;
+    BOOST_TEST(decode::generate(plain(wild), prompt, decode::greedy()).tokens ==
+               decode::generate(plain(wild), prompt, written).tokens);
+    written.seed = 9;
+    written.sampling.temperature.value = 0.5f;
+    const auto drawn = decode::generate(plain(wild), prompt, decode::sampled(9, 0.5f)).tokens;
+    BOOST_TEST(drawn == decode::generate(plain(wild), prompt, written).tokens);
+    BOOST_TEST(drawn != decode::generate(plain(wild), prompt, decode::sampled(8, 0.5f)).tokens);
+    BOOST_TEST(decode::generate(plain(wild), prompt, decode::sampled(3)).tokens ==
+               decode::generate(plain(wild), prompt, {.seed = 3}).tokens);
 }
 
 BOOST_FIXTURE_TEST_CASE(log_probabilities_belong_to_the_tokens_returned, fixture) {

@@ -293,10 +293,20 @@ BOOST_AUTO_TEST_CASE(thresholds_that_do_not_fit_are_refused) {
     refuses({0.3, std::nan("")}, "gate: the threshold of link 1 is nan; it must be finite, and 0 or more");
     refuses({-0.5, 0.5}, "gate: the threshold of link 0 is -0.5");
     refuses({0.5, std::numeric_limits<double>::infinity()}, "gate: the threshold of link 1 is inf");
-    refuses({0.5, 0.3},
-            "thresholds must not fall along the cascade, but that of link 0 is 0.5 and that of link 1 is 0.3");
     BOOST_CHECK_NO_THROW(gate.with({.thresholds = {0.4, 0.4}}));
     BOOST_CHECK_NO_THROW(gate.with({.thresholds = {0, 3}}));
+}
+
+BOOST_AUTO_TEST_CASE(each_link_has_a_threshold_of_its_own_in_any_order) {
+    bench all;
+    const auto rising = all.three().with({.thresholds = {distance(10), distance(40)}});
+    const auto falling = all.three().with({.thresholds = {distance(40), distance(10)}});
+    // 30 degrees at the first link, then 20: the relaxed threshold takes either, the strict one neither.
+    const angle far{0}, between{30}, near{50};
+    is(rising.first_agreement(far, between, near), 1, "111", {distance(30), distance(20)});
+    is(falling.first_agreement(far, between, near), 0, "110", {distance(30)});
+    is(rising.as_published(far, between, near), 2, "111", {distance(30)});
+    is(falling.as_published(far, between, near), 2, "111", {distance(30), distance(20)});
 }
 
 BOOST_AUTO_TEST_CASE(sizes_that_do_not_fit_are_named) {

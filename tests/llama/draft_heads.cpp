@@ -5,23 +5,26 @@
 #include <augur/accept/rejection_sampling.hpp>
 #include <augur/decode/generate.hpp>
 #include <augur/draft/heads.hpp>
+#include <augur/policy/fixed_length.hpp>
 #include <augur/policy/tree_static.hpp>
 #include <augur/testing/drafter_laws.hpp>
 #include <augur/testing/promise.hpp>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
+#include <fstream>
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "llama/draft_bundle.hpp"
+#include "llama/eagle_folder.hpp"
 
 BOOST_AUTO_TEST_SUITE(llama_draft_heads)
 
 using namespace augur;
 using namespace augur::testing;
 
-static_assert(DraftHeads<llama::draft_heads>);
+static_assert(DraftHeads<llama::draft_heads> && ReadsText<llama::draft_heads>);
 
 namespace {
 
@@ -193,6 +196,91 @@ BOOST_AUTO_TEST_CASE(published_heads_draft_the_trees_of_their_definition) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(heads_of_hydra_plus_plus_answer_what_torch_says) {
+    std::ifstream file(std::filesystem::path(AUGUR_TEST_DATA) / "llama" / "hydra" / "plus.json");
+    const auto known = nlohmann::json::parse(file);
+    const auto folder_of = [](const nlohmann::json& shapes) {
+        random_folder made{.config = nlohmann::json::object(), .shapes = {}, .integers = {}, .marks = {}};
+        for (const auto& [name, shape] : shapes.items()) made.shapes[name] = shape.get<std::vector<std::uint64_t>>();
+        return made;
+    };
+    const temporary_directory folder;
+    auto of_target = folder_of(known["target"]["shapes"]);
+    of_target.config = known["target"]["config"];
+    const auto target = llama::host_model::load(of_target.write(folder / "target"), {.threads = 2});
+    const auto path = folder_of(known["heads"]).write(folder / "heads") / "model.safetensors";
+    const auto heads = llama::draft_heads::load(path, "hydra", target);
+    BOOST_TEST(heads.reads_text());
+    BOOST_TEST(heads.see_tokens());
+    BOOST_TEST(heads.head_count() == 3u);
+    const auto ids = known["ids"].get<std::vector<token>>();
+    auto sequence = target.make_sequence();
+    target.extend(sequence, ids);
+    const scores states = target.hidden(sequence);
+    auto piecewise = heads.make_workspace();
+    std::size_t shown = 0;
+    for (const std::size_t count : {2u, 9u, 24u}) {
+        const std::span<const token> committed = std::span(ids).first(count);
+        const prefix text(committed);
+        std::vector<std::size_t> places;
+        for (std::size_t i = shown; i + 1 < count; ++i) places.push_back(i);
+        heads.follow(piecewise, text, hidden_states<scores>(shown, states, places.size(), places));
+        if (count == 9) heads.catch_up(piecewise, text);
+        shown = count - 1;
+        const auto read = heads.state(piecewise, text);
+        const std::vector<float> state(read.begin(), read.end());
+        std::vector<token> tokens{ids[count - 1]};
+        for (std::size_t n = 0; n < 3; ++n) {
+            const auto row = heads.row(piecewise, state, tokens, n);
+            const auto wanted =
+                known["rows"][std::to_string(count) + "." + std::to_string(n)].get<std::vector<float>>();
+            BOOST_TEST_REQUIRE(row.size() == wanted.size());
+            for (std::size_t t = 0; t < wanted.size(); ++t) BOOST_TEST(std::abs(row[t] - wanted[t]) < 1e-5);
+            tokens.push_back(known["drafts"][std::to_string(count)][n].get<token>());
+        }
+        const auto scheme =
+            speculate(draft::heads(heads, draft::argmax{}), target, policy::fixed_length{3}, accept::coupled{});
+        decode::session session(scheme, committed, {.temperature = {0}}, {.max_tokens = 30}, random::philox_chooser(0));
+        BOOST_TEST(decode::step(scheme, session).proposed.tokens() == std::vector(tokens.begin() + 1, tokens.end()),
+                   boost::test_tools::per_element());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(heads_of_hydra_plus_plus_follow_what_is_committed) {
+    const temporary_directory folder;
+    const auto target = small_llama().load();
+    published file({"hydra", "", true}, 3);
+    const std::string layer = "prefix_embeding_layer.";
+    for (const char* norm : {"norm", "layers.0.input_layernorm", "layers.0.post_attention_layernorm"}) {
+        file.shapes[layer + norm + ".weight"] = {64};
+    }
+    for (const char* matrix : {"q", "o"})
+        file.shapes[layer + "layers.0.self_attn." + matrix + "_proj.weight"] = {64, 64};
+    for (const char* matrix : {"k", "v"})
+        file.shapes[layer + "layers.0.self_attn." + matrix + "_proj.weight"] = {16, 64};
+    for (const char* matrix : {"gate", "up"}) file.shapes[layer + "layers.0.mlp." + matrix + "_proj.weight"] = {96, 64};
+    file.shapes[layer + "layers.0.mlp.down_proj.weight"] = {64, 96};
+    const auto heads = llama::draft_heads::load(file.write(folder / "heads.safetensors"), "hydra", target);
+    BOOST_TEST_REQUIRE(heads.reads_text());
+    const std::vector<token> prompt{2, 0, 1};
+    const policy::tree_static tree(topology{-1, -1, 0, 0, 1});
+    const auto scheme = speculate(draft::heads(heads, draft::argmax{}), target, tree, accept::coupled{});
+    decode::options chosen;
+    chosen.stop.max_tokens = 160;  // more states than wait at a time
+    BOOST_TEST(decode::generate(scheme, prompt, chosen).tokens ==
+               decode::generate(plain(target), prompt, chosen).tokens);
+    decode::session session(scheme, prompt, {}, {.max_tokens = 100}, random::philox_chooser(0));
+    for (int round = 0; round < 6; ++round) {  // what a drafter that sees the text for the first time proposes
+        const std::vector<token> text(session.committed.tokens().begin(), session.committed.tokens().end());
+        decode::session fresh(scheme, text, {}, {.max_tokens = 100}, random::philox_chooser(0));
+        const auto proposed = decode::step(scheme, session).proposed.tokens();
+        const std::vector<token> nodes(proposed.begin(), proposed.end());
+        BOOST_TEST(decode::step(scheme, fresh).proposed.tokens() == nodes, boost::test_tools::per_element());
+    }
+    const auto r = drafter_laws(draft::heads(heads, draft::argmax{}), target, {.cases = 10});
+    BOOST_TEST(r.kept(), r);
+}
+
 BOOST_AUTO_TEST_CASE(layouts_that_are_not_taken_are_named) {
     const temporary_directory folder;
     const auto target = small_llama().load();
@@ -202,13 +290,14 @@ BOOST_AUTO_TEST_CASE(layouts_that_are_not_taken_are_named) {
         const auto path = file.write(folder / "heads.safetensors");
         BOOST_CHECK_EXCEPTION(llama::draft_heads::load(path, kind, target), error, says(words));
     };
-    // Hydra++ has what is read before its heads.
-    refused(
-        [](auto& f) {
-            f.shapes["prefix_embeding_layer.layers.0.mlp.up_proj.weight"] = {64, 64};
-        },
-        {"heads.safetensors", "'prefix_embeding_layer.layers.0.mlp.up_proj.weight'", "Hydra++", "not run here"},
-        "hydra");
+    // Hydra++ has what is read before its heads: all of it, or nothing.
+    const std::string layer = "prefix_embeding_layer.layers.0.";
+    const auto has = [&](const std::string& name) {
+        return [name = layer + name](auto& f) { f.shapes[name] = {64, 64}; };
+    };
+    refused(has("mlp.up_proj.weight"), {"heads.safetensors", layer + "mlp.up_proj.weight", "not understood"}, "hydra");
+    refused(has("self_attn.q_proj.weight"), {"heads.safetensors", "prefix_embeding_layer."}, "hydra");
+    refused(has("self_attn.q_proj.weight"), {layer + "self_attn.q_proj.weight", "not understood"});
     refused([](auto& f) { f = published({"hydra", "", true}, 2); }, {"'hydra'", "'medusa' was wanted"});
     refused([](auto& f) { f = published({"medusa", "medusa_head."}, 2); }, {"'medusa'", "'hydra' was wanted"}, "hydra");
     refused(

@@ -173,10 +173,10 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(each_spends_its_own_savings, Policy, both) {
     BOOST_TEST(policy.tree_part().allowance() > 10);
 }
 
-/// A token by a chain of a match of one costs less time than it is worth beside plain decoding, not beside good trees.
+/// A token by a chain of a match of two costs less time than it is worth beside plain decoding, not beside good trees.
 BOOST_AUTO_TEST_CASE(what_time_yields_with_trees_is_what_a_chain_is_weighed_against) {
     before_planned dear({.verify_seconds = {1, 1.4, 1.8, 2.2}});
-    BOOST_TEST(dear.plan(seen_by(0, 1)).tree->size() > 0u);
+    BOOST_TEST(dear.plan(seen_by(0, 2)).tree->size() > 0u);
     for (std::size_t i = 0; i < 10; ++i) {
         made_up_round round;
         round.decided_on = seen_by(1);
@@ -187,7 +187,7 @@ BOOST_AUTO_TEST_CASE(what_time_yields_with_trees_is_what_a_chain_is_weighed_agai
         }
         dear.watch(round);
     }
-    BOOST_TEST(dear.plan(seen_by(0, 1)).tree->size() == 0u);
+    BOOST_TEST(dear.plan(seen_by(0, 2)).tree->size() == 0u);
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_round_that_measures_plain_decoding_is_plain_for_both, Policy, both) {

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
-"""`augur advise`: which schemes it speaks of, what it makes of files, and what it refuses. (Times are not asserted.)"""
+"""`augur advise`: which schemes and hierarchies it speaks of, what it makes of files and models, and what it refuses. (Times are
+not asserted.)"""
 
+import itertools
 import json
 import pathlib
 import re
@@ -8,6 +10,7 @@ import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
+import tiny_model  # noqa: E402
 from program import DRAFT, FOLDER, TARGET, ProgramTest, family, run  # noqa: E402
 
 SHAPE = "64,128,2,2,32,3"
@@ -132,6 +135,92 @@ class Advise(ProgramTest):
         layer = 65536 * 128 * (2 * 512 + 2 * 64) + 3 * 65536 * 262144
         two_in_q4_0 = 1.05 * 18 / 32 * (2 * layer + 99 * 65536)
         self.assertAlmostEqual(two_in_q4_0, needed("sd") - needed("lookup"), delta=1000)
+
+
+class Hierarchy(ProgramTest):
+    MODELS = (DRAFT, tiny_model.write(FOLDER / "hierarchy.gguf", seed=3, layers=1), TARGET)
+    ASKED = ("advise", "--hierarchy", "--model", TARGET, "--draft", MODELS[0], "--draft", MODELS[1], "--prompt", "a b, one two")
+    SHORT = ("--longest", 3, "--turns", 1, "--context", 8, "--threads", 1, "--max-tokens", 24)
+
+    def above(self, below, passes, accepted, length):
+        """Seconds until a verifier has proposed 1, 2, ... tokens: its rounds, one by one."""
+
+        def left(wanted):
+            drafts = min(length, wanted - 1)
+            stands = [1, *accepted[:drafts], 0]
+            later = sum((stands[n] - stands[n + 1]) * left(wanted - n - 1) for n in range(drafts + 1) if wanted > n + 1)
+            return passes[drafts] + (below[drafts - 1] if drafts else 0) + later
+
+        return [below[0] + passes[1], *(left(wanted) for wanted in range(2, len(below) + 1))]
+
+    def seconds(self, found, models, lengths):
+        passes = [model["pass_seconds"] for model in found["models"]]
+        accepted = {(pair["drafter"], pair["verifier"]): pair["accepted"] for pair in found["pairs"]}
+        if not lengths:
+            return passes[-1][0]
+        below = [(i + 1) * passes[models[0]][0] for i in range(found["longest"])]
+        for lower, upper, length in zip(models, models[1:-1], lengths):
+            below = self.above(below, passes[upper], accepted[lower, upper], length)
+        last = accepted[models[-2], models[-1]][: lengths[-1]]
+        return (below[lengths[-1] - 1] + passes[-1][lengths[-1]]) / (1 + sum(last))
+
+    def every(self, found, most):
+        """The seconds of every hierarchy of at most so many draft models."""
+        for count in range(most + 1):
+            for drafts in itertools.permutations(range(2), count):
+                for lengths in itertools.product(range(1, found["longest"] + 1), repeat=count):
+                    yield self.seconds(found, [*drafts, 2], lengths)
+
+    def test_the_fastest_hierarchy_is_found_and_runs(self):
+        for temperature in (0, 1.5):
+            found = self.object(*self.ASKED, *self.SHORT, "--temperature", temperature, "--seed", 3)
+            self.assertEqual([str(path) for path in self.MODELS], [model["file"] for model in found["models"]])
+            for each in found["hierarchies"]:
+                least = min(self.every(found, len(each["lengths"])))
+                self.assertAlmostEqual(1, self.seconds(found, each["models"], each["lengths"]) * each["tokens_per_second"])
+                self.assertAlmostEqual(1, least * each["tokens_per_second"])
+            best = found["hierarchies"][found["best"]]
+            self.assertAlmostEqual(1, min(self.every(found, 2)) * best["tokens_per_second"])
+            using = ("--prompt", "a b, one two", "--max-tokens", 24, "--ignore-eos", "--json")
+            result = json.loads(self.works("generate", *found["arguments"], *using).stdout)
+            self.assertEqual(len(best["lengths"]), len(result["stages"]) if best["lengths"] else 0)
+            if temperature == 0:
+                self.assertEqual(result["ids"], self.object("generate", "--model", TARGET, "--scheme", "plain", *using[:-1])["ids"])
+
+    def test_acceptance_is_what_entropy_says_of_the_same_text(self):
+        found = self.object(*self.ASKED, *self.SHORT, "--temperature", 1, "--seed", 5)
+        text = self.object("generate", "--model", TARGET, "--prompt", "a b, one two", "--scheme", "plain", "--max-tokens", 24,
+                           "--temperature", 1, "--seed", 5)  # fmt: skip
+        ids = ",".join(map(str, text["prompt_ids"] + text["ids"]))
+        seen = self.object("entropy", "--model", TARGET, "--draft", self.MODELS[0], "--qualifier", self.MODELS[1], "--prompt-ids", ids)
+        first = len(text["prompt_ids"]) - 1
+        self.assertEqual(len(text["ids"]), found["positions"])
+        rates = {}
+        for position in seen["positions"][first:-1]:
+            for place, pair in enumerate(position["pairs"]):  # draft and qualifier, draft and target, qualifier and target
+                rates.setdefault([(0, 1), (0, 2), (1, 2)][place], []).append(pair["acceptance"])
+        self.assertEqual({(0, 1), (1, 0), (0, 2), (1, 2)}, {(pair["drafter"], pair["verifier"]) for pair in found["pairs"]})
+        for pair in found["pairs"]:
+            all_rates = rates[tuple(sorted((pair["drafter"], pair["verifier"])))]
+            self.assertAlmostEqual(sum(all_rates) / len(all_rates), pair["accepted"][0], delta=1e-5)
+            both = [one * other for one, other in itertools.pairwise(all_rates)]
+            expected = pair["accepted"][0] * sum(both) / sum(all_rates[:-1])
+            self.assertAlmostEqual(expected, pair["accepted"][1], delta=1e-5)
+
+    def test_a_table_says_how_to_run_the_best(self):
+        table = self.works(*self.ASKED, *self.SHORT).stdout.decode()
+        for part in ("hierarchy.gguf", "plain", "x plain", f"augur generate --model {TARGET} --scheme "):
+            self.assertIn(part, table)
+
+    def test_options_of_other_advice_and_texts_that_are_too_short_are_refused(self):
+        self.refuses(["--shape is '1b'", "--hierarchy"], *self.ASKED, "--shape", "1b")
+        self.refuses(["--draft is", "only --hierarchy"], "advise", "--shape", SHAPE, "--draft", DRAFT)
+        self.refuses("name one by --model", "advise", "--hierarchy")
+        self.refuses(["--prompts is 'x.jsonl'", "give one"], *self.ASKED, "--prompts", "x.jsonl")
+        self.refuses(["longest text has 2 tokens", "drafts of 8"], *self.ASKED, "--max-tokens", 2)
+        self.refuses(["--max-tokens is 100000", "context"], *self.ASKED, "--max-tokens", 100000)
+        for flag in ("--turns", "--longest"):
+            self.refuses(f"{flag} is 0", *self.ASKED, flag, 0)
 
 
 if __name__ == "__main__":

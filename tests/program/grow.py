@@ -407,7 +407,12 @@ class Grow(ProgramTest):
         for kind in other:
             self.refuses(["needs heads"], "generate", "--model", TARGET, "--prompt", "a", "--scheme", other[kind], "--heads", FOLDER / f"{kind}_lm_head.safetensors")
         prefixed = tiny_model.write_published_heads(FOLDER / "prefix.safetensors", "hydra", prefix_embeding_layer=True)
-        self.refuses(["prefix.safetensors", "prefix_embeding_layer", "Hydra++"], "generate", "--model", TARGET, "--prompt", "a", "--heads", prefixed)
+        result = self.generated(*using, "--heads", prefixed)  # of Hydra++
+        self.assertEqual(("hydra", plain["ids"]), (result["scheme"], result["ids"]))
+        self.assertGreater(result["stages"][0]["drafted"], 0)
+        prompts = FOLDER / "prefix.jsonl"
+        prompts.write_text('{"prompt": "a"}\n')
+        self.refuses(["prefix.safetensors", "Hydra++", "not trained"], "learn", "--model", TARGET, "--prompts", prompts, "--scheme", "hydra", "--heads", prefixed)
 
     def test_a_bank_of_others_is_refused_with_both_values(self):
         using = ("generate", "--model", TARGET, "--prompt", "a", "--scheme", "entmtp")

@@ -637,7 +637,7 @@ class Learn(ProgramTest):
         self.refuses(["rank", "32", "4"], *learn("--output", adapter, "--rank", 4))
         self.refuses(["--adapter", "'sd'"], *use, "--scheme", "sd", "--adapter", adapter)
         self.refuses(["--untrained", "dvi"], *use, "--scheme", "dvi", "--untrained")
-        self.refuses(["'cubic'", "decay, ramp, constant"], *learn("--lambda", "cubic"))
+        self.refuses(["'cubic'", "decay, decay_by_updates, acceptance, ramp, constant"], *learn("--lambda", "cubic"))
         self.refuses(["--anchor has 2 numbers", "X,Y,N"], *learn("--anchor", "0.2,0.1"))
         self.refuses(["anchor", "-1"], *learn("--anchor", "-1"))
         self.refuses(["temperature", "0"], *learn("--teacher-temperature", "1,0,100"))

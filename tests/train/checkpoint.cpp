@@ -40,7 +40,9 @@ checkpoint<float> some_checkpoint(float number = 1) {
     kept.steps = 17;
     kept.dropped = 3;
     kept.waiting = 5;
+    kept.served = 40;
     kept.rewards.drawn = 11;
+    kept.rewards.above = true;
     kept.rewards.acceptance = 0.625;
     kept.rewards.baseline = 0.5;
     return kept;
@@ -49,7 +51,7 @@ bool equal(const checkpoint<float>& a, const checkpoint<float>& b) {
     return a.options == b.options && a.tokens == b.tokens && a.values == b.values && a.first == b.first &&
            a.second == b.second && a.steps == b.steps && a.dropped == b.dropped && a.waiting == b.waiting &&
            a.rewards.drawn == b.rewards.drawn && a.rewards.acceptance == b.rewards.acceptance &&
-           a.rewards.baseline == b.rewards.baseline;
+           a.rewards.baseline == b.rewards.baseline && a.served == b.served && a.rewards.above == b.rewards.above;
 }
 BOOST_AUTO_TEST_CASE(what_was_kept_is_found_again) {
     const testing::scratch_folder folder;

@@ -147,7 +147,7 @@ BOOST_AUTO_TEST_CASE(an_update_goes_against_the_gradient_of_the_mean_loss) {
     const auto total = [&](const Eigen::VectorXd& at) {
         heads moved = learned;
         moved.assign(at);
-        losses<double> judge({}, 0);
+        losses<double> judge({}, progress{});
         vector<double> gradient(vocabulary);
         const auto logits = moved.forward(training_batch.states, training_batch.asked).logits;
         double sum = 0;

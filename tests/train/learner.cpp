@@ -39,7 +39,7 @@ batch<double> some_batch() {
     return samples;
 }
 double total_of(const head& of, const batch<double>& training_batch, const loss_options& chosen, std::size_t t = 0) {
-    losses<double> judge(chosen, t, 0.25);
+    losses<double> judge(chosen, {t, t, 0}, 0.25);
     vector<double> gradient(classes);
     const auto logits = of.forward(training_batch.states).logits;
     double sum = 0;
@@ -80,7 +80,9 @@ BOOST_AUTO_TEST_CASE(a_step_goes_against_the_gradient_of_the_mean_loss) {
 }
 
 BOOST_AUTO_TEST_CASE(the_schedule_counts_updates_that_were_applied) {
-    learner learns(new_head(), {}, {});
+    loss_options by_updates;
+    by_updates.schedule.lambda = lambda_kind::decay_by_updates;
+    learner learns(new_head(), by_updates, {});
     batch<double> broken = some_batch();
     broken.states(1, 1) = std::numeric_limits<double>::quiet_NaN();
     const auto before = learns.head().values();
@@ -211,7 +213,7 @@ BOOST_AUTO_TEST_CASE(an_update_that_throws_changes_nothing) {
         BOOST_TEST(learns.updates() == i);
         BOOST_TEST(learns.last().updates == i);
         std::optional<breakable> copy;
-        BOOST_TEST(learns.update(some_batch(), 0, &copy));
+        BOOST_TEST(learns.update(some_batch(), 0, {}, &copy));
         undisturbed.update(some_batch(), 0);
         BOOST_TEST(learns.head().values() == undisturbed.head().values());
         BOOST_TEST(copy->values() == undisturbed.head().values());

@@ -30,6 +30,20 @@ struct options {
     bool timed = true;
 };
 
+/// Each token is the target's most probable one: temperature 0.
+inline options greedy() {
+    options chosen;
+    chosen.sampling.temperature.value = 0;
+    return chosen;
+}
+/// Texts drawn at a temperature above 0; equal seeds give equal texts.
+inline options sampled(std::uint64_t seed, float temperature = 1) {
+    options chosen;
+    chosen.seed = seed;
+    chosen.sampling.temperature.value = temperature;
+    return chosen;
+}
+
 /// A finished decoding.
 template <class Policy>
 struct generation {

@@ -9,6 +9,7 @@
 
 #include "augur/model/concepts.hpp"
 #include "augur/types/error.hpp"
+#include "augur/types/prefix.hpp"
 #include "augur/types/scores.hpp"
 #include "augur/types/token.hpp"
 
@@ -32,6 +33,18 @@ concept DraftHeads = HasVocabularySize<H> && std::movable<typename H::workspace_
 template <class H>
 concept SaysWhatHeadsSee = requires(const H& heads) {
     { heads.see_tokens() } -> std::convertible_to<bool>;
+};
+
+/// Heads that may read a layer over the states of the whole text in place of its last state (Hydra++). Where
+/// `heads.reads_text()`, `heads.follow(workspace, committed, states)` is shown the target's states as a drafter is
+/// (ReadsStates), `heads.catch_up(workspace, committed)` runs those that wait, and `heads.state(workspace, committed)`
+/// is what row() takes; of a text of two tokens at least.
+template <class H>
+concept ReadsText = DraftHeads<H> &&
+    requires(const H& heads, typename H::workspace_type& workspace, const prefix& committed) {
+    { heads.reads_text() } -> std::convertible_to<bool>;
+    { heads.catch_up(workspace, committed) } -> std::same_as<void>;
+    { heads.state(workspace, committed) } -> std::convertible_to<std::span<const float>>;
 };
 
 }  // namespace augur

@@ -26,7 +26,8 @@ namespace augur {
 namespace draft {
 
 /// Drafts with `Source`, heads by value, or `H&` by reference, from the target's hidden state before the last committed
-/// token, which is all that it keeps; after a prompt of one token nothing. Picks tokens as `TokenSelector` says, by
+/// token, which is all that it keeps, or from what heads that read the text make of all of them; after a prompt of one
+/// token nothing. Picks tokens as `TokenSelector` says, by
 /// default as the criterion asks.
 /// A chain has at most one token per head. Where the policy plans trees: children of a node at depth d are picked from
 /// the row of head d (fill_picked), given the path to the node (Hydra), or whatever the path is (Medusa: by argmax the
@@ -63,11 +64,21 @@ class heads {
 
     state_type make_state() const { return {.workspace = source().make_workspace()}; }
 
-    void on_commit(state_type& state, const prefix&, const auto& states) const {
+    void on_commit(state_type& state, const prefix& committed, const auto& states) const {
         if (states.size() == 0) return;
-        const auto last = states[states.size() - 1];
-        state.last.assign(last.begin(), last.end());
+        if (reads_text()) {
+            if constexpr (ReadsText<heads_type>) source().follow(state.workspace, committed, states);
+        } else {
+            const auto last = states[states.size() - 1];
+            state.last.assign(last.begin(), last.end());
+        }
         state.known = states.first() + states.size();
+    }
+
+    /// Runs what is left of the prompt's states, so that the first round need not.
+    void prepare(state_type& state, const prefix& prompt) const {
+        if (!reads_text()) return;
+        if constexpr (ReadsText<heads_type>) source().catch_up(state.workspace, prompt);
     }
 
     /// Of trees a flow::task.
@@ -102,6 +113,7 @@ class heads {
         if (is_stale(state, context)) return;
         speculative_suffix speculative(context.prefix());
         while (context.wants_more(proposed.size()) && proposed.size() < source().head_count()) {
+            if (proposed.empty()) find_state(state, context.prefix());
             const auto after = context.prefix().tokens().subspan(state.known);
             const logit_row row = source().row(state.workspace, state.last, after, proposed.size());
             if (!context.wants_more(proposed.size(), row)) break;
@@ -113,6 +125,7 @@ class heads {
 
     flow::task draft_tree(state_type& state, auto& context, proposal<draft_distribution_type>& proposed) const {
         if (is_stale(state, context) || !context.wants_more(0)) co_return;
+        find_state(state, context.prefix());
         state.rows.resize(source().head_count());
         for (kept_row& row : state.rows) row.logits.clear();
         co_await fill_picked(token_selector_, *this, state, context, proposed, state.work, state.row);
@@ -124,6 +137,23 @@ class heads {
         kept_row& kept = state.rows[depth];
         if (kept.logits.empty()) kept.assign(source().row(state.workspace, state.last, after, depth));
         return kept.row();
+    }
+
+    bool reads_text() const {
+        if constexpr (ReadsText<heads_type>) {
+            return source().reads_text();
+        } else {
+            return false;
+        }
+    }
+
+    /// What heads that read the text read now.
+    void find_state(state_type& state, const prefix& committed) const {
+        if (!reads_text()) return;
+        if constexpr (ReadsText<heads_type>) {
+            const std::span<const float> now = source().state(state.workspace, committed);
+            state.last.assign(now.begin(), now.end());
+        }
     }
 
     bool sees_tokens() const {

@@ -38,7 +38,7 @@ inline std::vector<double> recommended_thresholds(std::size_t links) {
 }
 
 struct gate_options {
-    /// One per link, the largest divergence that agrees: finite, 0 or more, never falling. None: the recommended ones.
+    /// One per link, the largest divergence that agrees: finite, 0 or more, in any order. None: the recommended ones.
     std::vector<double> thresholds;
 };
 
@@ -151,10 +151,6 @@ class gate {
         for (std::size_t i = 0; i < given.size(); ++i) {
             if (!(given[i] >= 0 && std::isfinite(given[i]))) {
                 detail::fail("gate: the threshold of link ", i, " is ", given[i], "; it must be finite, and 0 or more");
-            }
-            if (i > 0 && given[i] < given[i - 1]) {
-                detail::fail("gate: thresholds must not fall along the cascade, but that of link ", i - 1, " is ",
-                             given[i - 1], " and that of link ", i, " is ", given[i]);
             }
         }
     }

@@ -14,7 +14,7 @@ namespace augur::llama {
 /// How a model's inputs are made where they are more than embeddings: weight (width x 2 width) times the token's
 /// embedding followed by a hidden state, each through an RMS norm if it has one, plus a bias. Or, in a configuration
 /// with a wide first layer, both go as they are into that layer's queries, keys and values, and the hidden state into
-/// the residual.
+/// the residual. Or the hidden state alone is the input.
 struct fusion_weights {
     backend::host::packed_matrix weight;
     std::vector<float> embedding_norm, hidden_norm;  ///< empty: none
@@ -22,6 +22,7 @@ struct fusion_weights {
     bool state_first = false;                        ///< the weight reads the hidden state, then the embedding
     bool is_wide = false;                            ///< no weight: the first layer reads both
     bool normed_residual = false;                    ///< of a wide layer: the state goes into it after its norm
+    bool only_state = false;                         ///< no weight: the hidden state in the embedding's place
     bool shows_unnormed = false;                     ///< the model's own states are those before the final norm
 };
 
@@ -37,7 +38,7 @@ struct weights {
     std::vector<float> final_norm_bias{};  ///< of a layer norm; empty: it is an RMS norm
     fusion_weights fusion;                 ///< no weight where inputs are embeddings
 
-    bool fuses() const { return fusion.weight.rows() != 0 || fusion.is_wide; }
+    bool fuses() const { return fusion.weight.rows() != 0 || fusion.is_wide || fusion.only_state; }
     /// The head, or the embedding that stands for it.
     const backend::host::packed_matrix& output() const { return head.rows() != 0 ? head : *embedding; }
     /// But for what is lent.

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -15,27 +16,57 @@
 #include "augur/io/files/quote.hpp"
 #include "augur/io/files/safetensors.hpp"
 #include "augur/llama/draft_checkpoint.hpp"
+#include "augur/llama/eagle_model.hpp"
 #include "augur/llama/host_model.hpp"
 #include "augur/llama/published_heads.hpp"
 #include "augur/llama/selection.hpp"
 #include "augur/llama/workers.hpp"
+#include "augur/model/fused_sequence.hpp"
 #include "augur/types/error.hpp"
+#include "augur/types/prefix.hpp"
 #include "augur/types/scores.hpp"
 #include "augur/types/token.hpp"
 
 namespace augur::llama {
 
-/// Models augur::DraftHeads. Const and safe to share: workspaces of several threads take turns.
+/// A layer on a target's hidden states, whose rows are its own states after the norm, not logits. Models
+/// augur::FusedModel; of the tokens it takes the number alone.
+class text_layer {
+ public:
+    using sequence_type = eagle_sequence;
+
+    text_layer(config c, weights w, const load_options& options) : layer_(std::move(c), std::move(w), options) {}
+
+    std::size_t vocabulary_size() const { return layer_.vocabulary_size(); }
+    std::size_t context_length() const { return layer_.context_length(); }
+    std::size_t hidden_size() const { return layer_.hidden_size(); }
+    std::size_t memory_bytes() const { return layer_.memory_bytes(); }
+    eagle_sequence make_sequence() const { return layer_.make_sequence(); }
+    std::size_t length(const eagle_sequence& s) const { return layer_.length(s); }
+    void truncate(eagle_sequence& s, std::size_t length) const { layer_.truncate(s, length); }
+    scores extend(eagle_sequence& s, std::span<const token> tokens, std::span<const float> states, std::size_t) const {
+        layer_.extend_states(s, tokens, states);
+        return layer_.hidden(s);
+    }
+    scores hidden(const eagle_sequence& s) const { return layer_.hidden(s); }
+
+ private:
+    eagle_model layer_;
+};
+
+/// Models augur::DraftHeads and augur::ReadsText. Const and safe to share: workspaces of several threads take turns.
 class draft_heads {
  public:
+    /// Refers to the heads that made it.
     class workspace_type {
         friend class draft_heads;
         backend::host::float_buffer inputs, out, logits;
+        std::optional<model::fused_sequence<text_layer>> text{};  ///< where they read it
     };
 
     /// Loads the draft checkpoint `medusa` or `hydra` of a draft bundle; embedding and head are the target's. Or such
     /// heads as published, with output matrices of their own: a .safetensors file, or a folder with
-    /// medusa_lm_head.safetensors or hydra_lm_head.safetensors (read_published_heads).
+    /// medusa_lm_head.safetensors or hydra_lm_head.safetensors (read_published_heads). Of Hydra++ the text layer too.
     /// Throws augur::error, naming the file and the values, where it was made for another target (of which published
     /// heads tell no more than the sizes), its shapes contradict each other, or its layout is another. Of the options,
     /// weights, threads, pool and instruction_set count.
@@ -67,6 +98,20 @@ class draft_heads {
         : parts_(
               std::make_unique<parts>(std::move(heads), target, std::move(head_tokens), std::move(output), options)) {}
 
+    /// Whether they read a layer over the text (Hydra++), or its last state as it is.
+    bool reads_text() const { return parts_->text.has_value(); }
+    void follow(workspace_type& workspace, const prefix& committed, const auto& states) const {
+        workspace.text.value().follow(committed, states);
+    }
+    void catch_up(workspace_type& workspace, const prefix& committed) const {
+        workspace.text.value().catch_up(committed);
+    }
+    /// Valid until the workspace is used again.
+    std::span<const float> state(workspace_type& workspace, const prefix& committed) const {
+        workspace.text.value().root(committed);
+        return workspace.text->last_state();
+    }
+
     std::size_t vocabulary_size() const { return parts_->embedding->rows(); }
     std::size_t hidden_size() const { return parts_->embedding->depth(); }
     std::size_t head_count() const { return parts_->heads.size(); }
@@ -79,12 +124,16 @@ class draft_heads {
     /// Those that its output has rows of; empty: all, or each head has its own.
     std::span<const token> head_tokens() const { return parts_->head_tokens; }
     std::size_t memory_bytes() const {
-        std::size_t total = parts_->output.memory_bytes();
+        std::size_t total = parts_->output.memory_bytes() + (reads_text() ? parts_->text->memory_bytes() : 0);
         for (const auto& head : parts_->heads) total += head.memory_bytes();
         return total;
     }
     const std::shared_ptr<backend::host::thread_pool>& pool() const { return parts_->pool(); }
-    workspace_type make_workspace() const { return {}; }
+    workspace_type make_workspace() const {
+        workspace_type made;
+        if (reads_text()) made.text.emplace(*parts_->text);
+        return made;
+    }
 
     /// The logits of what follows `tokens`, by the head of this number. Throws unless there is such a head, the state
     /// has hidden_size() numbers, and the tokens are head + 1 of the vocabulary.
@@ -102,8 +151,18 @@ class draft_heads {
     static draft_heads load_published(const std::filesystem::path& path, const std::string& kind,
                                       const host_model& target, const load_options& options) {
         const io::safetensors_folder file(published_heads_file(path, kind));
-        return draft_heads(read_published_heads(file, target.configuration(), kind, options.weights), target, {}, {},
-                           options);
+        config c = target.configuration();
+        published_heads read = read_published_heads(file, c, kind, options.weights);
+        draft_heads out(std::move(read.heads), target, {}, {}, options);
+        if (!read.text_layer) return out;
+        check_cache_format(options.cache, c.head_size, path.string());
+        c.layers = 1;
+        read.text_layer->embedding = target.parameters().embedding;
+        read.text_layer->embedding_is_lent = true;
+        load_options shared = with_pool_of(target, options);
+        shared.taps.clear();
+        out.parts_->text.emplace(std::move(c), std::move(*read.text_layer), shared);
+        return out;
     }
 
     /// On the heap, for its addresses must not change when the heads are moved.
@@ -167,6 +226,7 @@ class draft_heads {
         std::vector<token> head_tokens;
         matrix output;
         backend::host::aligned_buffer copy;
+        std::optional<text_layer> text{};
     };
 
     void check(std::span<const float> state, std::span<const token> tokens, std::size_t head) const {

@@ -184,7 +184,7 @@ class forward_pass : row_attention {
     static std::size_t fused_size(const config& c, const weights& w) { return w.fuses() ? 2 * c.width : 0; }
 
     /// What enters the first layer instead of the embedding: one product with the embedding and the hidden state, or
-    /// where that layer is wide, the state; what its queries, keys and values read is fused_ then.
+    /// where that layer is wide, the state; what its queries, keys and values read is fused_ then. Or the state alone.
     void fuse() {
         const fusion_weights& fusion = weights_.fusion;
         const std::size_t width = config_.width;
@@ -195,6 +195,11 @@ class forward_pass : row_attention {
                 kernels_.rms_norm(from, norm.data(), out, width, config_.norm_epsilon);
             }
         };
+        if (fusion.only_state) {
+            return for_rows(rows_.size(), [&](std::size_t row) {
+                std::copy_n(rows_[row].fused, width, state_.data() + row * width);
+            });
+        }
         for_rows(rows_.size(), [&](std::size_t row) {
             float* const both = fused_.data() + row * 2 * width;
             float* const hidden = both + (fusion.state_first ? 0 : width);

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -44,19 +45,22 @@ struct head_weights {
     }
 };
 
+/// All that a file holds.
+struct published_heads {
+    std::vector<head_weights> heads;
+    std::optional<weights>
+        text_layer{};  ///< of Hydra++: a decoder's layer and the norm after it; no embedding, no head
+};
+
 /// `medusa` or `hydra`: whose published layout it is. Throws augur::error, naming a tensor, for any other.
 inline std::string published_kind(const io::safetensors_folder& file) {
     const std::string origin = file.path().string();
-    for (const io::tensor_view& each : file.tensors()) {
-        if (each.name.find("prefix_embeding_layer.") == std::string::npos) continue;
-        augur::detail::fail(origin, ": the tensor ", io::quote(each.name),
-                            " is of Hydra++ (prefix-mlp), whose heads read a transformer layer over all states of the "
-                            "text, which is not run here; Hydra's own (mlp) are taken, and Medusa's");
-    }
     for (const char* first : {"medusa_head.0.0.linear.weight", "0.0.linear.weight"}) {
         if (file.find(first) != nullptr) return "medusa";
     }
-    if (file.find("hydra_mlp.0.0.linear.weight") != nullptr) return "hydra";
+    for (const char* first : {"hydra_mlp.0.0.linear.weight", "hydra_mlp.0.1.linear.weight"}) {
+        if (file.find(first) != nullptr) return "hydra";
+    }
     augur::detail::fail(origin,
                         ": there is neither a tensor medusa_head.0.0.linear.weight nor 0.0.linear.weight, as Medusa's "
                         "published heads have, nor hydra_mlp.0.0.linear.weight, as Hydra's",
@@ -71,12 +75,13 @@ inline std::filesystem::path published_heads_file(const std::filesystem::path& p
 
 namespace detail {
 
-/// The blocks `name.0`, `name.1`, ... of a head, the first of so many inputs.
+/// Every `step`-th of the blocks `name.0`, `name.1`, ... of a head from `at` on, the first of so many inputs.
 inline std::vector<head_block> published_blocks(const auto& file, const auto& reader, const std::string& name,
-                                                std::size_t width, std::size_t inputs) {
+                                                std::size_t width, std::size_t inputs, std::size_t at,
+                                                std::size_t step) {
     std::vector<head_block> blocks;
-    for (std::string block = name + ".0"; file.find(block + ".linear.weight");
-         block = name + "." + std::to_string(blocks.size())) {
+    for (std::string block = name + "." + std::to_string(at); file.find(block + ".linear.weight");
+         block = name + "." + std::to_string(at + step * blocks.size())) {
         head_block next{reader.matrix(block + ".linear.weight", width, inputs),
                         reader.vector(block + ".linear.bias", width)};
         if (inputs != width || file.find(block + ".res_connection.weight")) {
@@ -89,37 +94,64 @@ inline std::vector<head_block> published_blocks(const auto& file, const auto& re
     return blocks;
 }
 
+/// Hydra++'s layer over the states, if the file has one: prefix_embeding_layer, as its authors spell it, a LlamaModel
+/// of one layer. Its embedding, which reads nothing, is passed over.
+std::optional<weights> published_text_layer(const auto& tensors, config c, weight_format format) {
+    const std::string name = "prefix_embeding_layer.";
+    if (tensors.find(name + "layers.0.self_attn.q_proj.weight") == nullptr) return std::nullopt;
+    if (const auto beyond = beyond_llama(c); !beyond.empty()) {
+        augur::detail::fail(tensors.path().string(), ": the layer of Hydra++'s heads is a Llama's, but the target has ",
+                            beyond);
+    }
+    c.layers = 1;
+    c.stored = {};
+    c.stored.halves = true;
+    tensor_names names = hugging_face_names(c);
+    names.layer_prefix = name + "layers.";
+    names.final_norm = name + "norm.weight";
+    weights layer = weight_reader(tensors, c, names, format).read_layers({0});
+    layer.fusion.only_state = true;
+    tensors.pass_over(name + "embed_tokens.weight");
+    return layer;
+}
+
 }  // namespace detail
 
 /// Medusa's layout: of head n, block k is the tensors `n.k.linear.weight` and `.bias`, and after the last of its K
 /// blocks `n.K.weight` is the output matrix, vocabulary times width; all names begin with `medusa_head.`, or none does.
 /// Hydra's, with heads that are residual blocks (mlp): `hydra_mlp.n.k.linear.weight` and `.bias`; where the heads are
 /// grounded the first block reads the state and the embeddings of n + 1 tokens, and has `.res_connection.weight` and
-/// `.bias`; `hydra_lm_head.n.weight` is the output matrix. Either output may have a bias. Throws augur::error, naming
-/// what it found, for anything else.
-inline std::vector<head_weights> read_published_heads(const io::safetensors_folder& file, const config& c,
-                                                      const std::string& kind, weight_format format) {
+/// `.bias`; `hydra_lm_head.n.weight` is the output matrix. Either output may have a bias. Where a dropout stands before
+/// each, they are `hydra_mlp.n.1`, `.3`, ... and `hydra_lm_head.n.1`. Hydra++'s (prefix-mlp) has a text layer beside.
+/// Throws augur::error, naming what it found, for anything else.
+inline published_heads read_published_heads(const io::safetensors_folder& file, const config& c,
+                                            const std::string& kind, weight_format format) {
     if (const std::string found = published_kind(file); found != kind) {
         augur::detail::fail(file.path().string(), ": these are published heads of ", io::quote(found), ", but ",
                             io::quote(kind), " was wanted");
     }
     const io::tracked_file tensors(file);
     const weight_reader reader(tensors, c, hugging_face_names(), format);
-    const bool sees_tokens = file.find("hydra_mlp.0.0.res_connection.weight") != nullptr;
+    const bool drops_out = kind == "hydra" && !file.find("hydra_mlp.0.0.linear.weight");
+    const std::string first_block = drops_out ? ".1" : ".0";
+    const bool sees_tokens = file.find("hydra_mlp.0" + first_block + ".res_connection.weight") != nullptr;
     const std::string prefix = kind == "hydra" ? "hydra_mlp." : file.find("0.0.linear.weight") ? "" : "medusa_head.";
-    std::vector<head_weights> heads;
-    while (file.find(prefix + std::to_string(heads.size()) + ".0.linear.weight")) {
+    published_heads read;
+    std::vector<head_weights>& heads = read.heads;
+    while (file.find(prefix + std::to_string(heads.size()) + first_block + ".linear.weight")) {
         const std::string number = std::to_string(heads.size()), name = prefix + number;
         const std::size_t inputs = sees_tokens ? heads.size() + 2 : 1;
-        head_weights head{detail::published_blocks(tensors, reader, name, c.width, inputs * c.width)};
-        const std::string output =
-            kind == "hydra" ? "hydra_lm_head." + number : name + "." + std::to_string(head.blocks.size());
+        head_weights head{detail::published_blocks(tensors, reader, name, c.width, inputs * c.width, drops_out ? 1 : 0,
+                                                   drops_out ? 2 : 1)};
+        const std::string output = kind == "hydra" ? "hydra_lm_head." + number + (drops_out ? ".1" : "")
+                                                   : name + "." + std::to_string(head.blocks.size());
         head.output = reader.token_rows(output + ".weight");
         if (file.find(output + ".bias")) head.output_bias = reader.token_vector(output + ".bias");
         heads.push_back(std::move(head));
     }
+    if (kind == "hydra") read.text_layer = detail::published_text_layer(tensors, c, format);
     tensors.check_all_read();
-    return heads;
+    return read;
 }
 
 }  // namespace augur::llama

@@ -64,7 +64,7 @@ struct cost_aware_options<draft_shape::chain> {
     std::size_t probe_after = 16;  ///< rounds after which a draft that does not pay is tried again, at least 1
     double budget = 0.01;          ///< share of the time that may be lost on finding out, in [0, 1)
     /// Passes of plain decoding that may be lost before anything is gained, at most 8; below 0: owed by earlier texts.
-    double credit = 1.2;
+    double credit = 1;
     /// Seconds of a verify pass over 1, 2, ... rows that were measured before; fades as what is measured comes in.
     std::vector<double> verify_seconds{};
 

@@ -31,9 +31,10 @@ struct faded_average {
 
 /// Estimated seconds of a pass over 1 to `most_rows` rows. For each number of rows an average that fades: whatever was
 /// not measured lately falls back to the line between its measured neighbours, so that one slow pass is forgotten.
-/// Beyond what was measured a further row costs half of what the rows before did, or a tenth of the first, so that it
-/// is tried. A pass over more rows takes no less than one over fewer. What was measured elsewhere (a curve, an earlier
-/// text) says how passes compare; the first ones here say how fast they are. Cost: O(most_rows^2) per measurement.
+/// Beyond what was measured a further row costs half of what the rows before did, or a twentieth of the first, so that
+/// it is tried. A pass over more rows takes no less than one over fewer. What was measured elsewhere (a curve, an
+/// earlier text) says how passes compare; the first ones here say how fast they are. Cost: O(most_rows^2) per
+/// measurement.
 class pass_seconds {
  public:
     /// Passes that figures from before count as, at most.
@@ -182,7 +183,7 @@ class pass_seconds {
         if (above < figures_.size()) {
             step = (at(above) - at(below)) / static_cast<double>(above - below);
         } else if (below > 1) {
-            step = std::max(step, (at(below) - at(1)) / static_cast<double>(below - 1) / 2);
+            step = std::max(step, (at(below) - at(1)) / static_cast<double>(below - 1)) / 2;
         }
         return at(below) + step * static_cast<double>(rows - below);
     }

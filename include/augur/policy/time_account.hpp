@@ -41,7 +41,8 @@ struct drafting_time {
 };
 
 /// Rounds of drafts, against plain decoding. What a round gains is saved, what it loses is spent, in passes of plain
-/// decoding; a share of all time is saved, too. So what is lost in sum is bounded by the credit and that share, where
+/// decoding; a share of all time is saved, too. So what is lost in sum is bounded by the credit, a pass that may be
+/// earned and that share, where
 /// no draft is begun that is not `affordable`. Cost: that of pass_seconds.
 class time_account {
  public:
@@ -94,6 +95,13 @@ class time_account {
         if (drafted) passes_.spend(tokens, seconds);
         allowance_ += passes_.take_refund() - passes_.take_due();
         allowance_ = std::min(allowance_, most_);
+    }
+
+    /// A token that was not drafted would have been accepted: a tenth of a pass more may be lost, in all one.
+    void earn() {
+        const double more = std::min(0.1, earnable_);
+        earnable_ -= more;
+        allowance_ = std::min(allowance_ + more, most_);
     }
 
     /// Books what drafters took that came to nothing.
@@ -150,6 +158,7 @@ class time_account {
     std::size_t plain_after_;
     pass_seconds passes_;
     double allowance_;
+    double earnable_ = 1;             ///< passes
     double tokens_ = 0;               ///< of late, fading
     double spent_ = 0;                ///< on them, in passes of plain decoding
     double forgiven_ = 0;             ///< seconds, once

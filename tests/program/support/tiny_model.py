@@ -297,5 +297,7 @@ def write_published_heads(path, kind, *, heads=3, width=32, vocabulary=VOCABULAR
                 shapes.update({f"hydra_mlp.{n}.0.{name}.weight": (width * (n + 2), width), f"hydra_mlp.{n}.0.{name}.bias": (width,)})
             shapes.update({f"hydra_lm_head.{n}.weight": (width, vocabulary), f"hydra_lm_head.{n}.bias": (vocabulary,)})
     if prefix_embeding_layer:
+        layer = block(width, width // 4, 2 * width)
+        shapes |= {f"prefix_embeding_layer.layers.0.{FOLDER_NAMES[name]}.weight": shape for name, shape in layer.items()}
         shapes["prefix_embeding_layer.norm.weight"] = (width,)
     return save_safetensors(path, random_tensors(shapes, 9, width))
