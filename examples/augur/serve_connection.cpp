@@ -25,6 +25,8 @@ namespace {
 using steady = std::chrono::steady_clock;
 constexpr std::size_t head_bytes = std::size_t{1} << 16;  ///< of a request line and its headers
 
+constexpr int unread_bytes = 1 << 16;  ///< that wait for a client, beyond which it is slow
+
 steady::time_point after(double seconds) {
     return steady::now() + std::chrono::duration_cast<steady::duration>(std::chrono::duration<double>(seconds));
 }
@@ -195,6 +197,7 @@ bool limited_server::process_and_close_socket(socket_t sock) {
     }
     const int yes = 1;
     setsockopt(sock, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+    setsockopt(sock, SOL_SOCKET, SO_SNDBUF, &unread_bytes, sizeof unread_bytes);
     limited_stream stream(sock, limits_, *this);
     answered_now = &stream;
     while (!halted_ && !stream.ends && stream.begin()) {
