@@ -17,6 +17,7 @@ build libeigen3-dev        pkg-config --exists eigen3
 build nlohmann-json3-dev   pkg-config --exists nlohmann_json
 build libpcre2-dev         pkg-config --exists libpcre2-8
 build libcli11-dev         pkg-config --exists CLI11
+build libcpp-httplib-dev   pkg-config --exists cpp-httplib
 fetch python3-pip          python3 -m pip --version
 test  python3              command -v python3
 test  libboost-test-dev    setup_compiles g++ boost/test/unit_test.hpp -fsyntax-only

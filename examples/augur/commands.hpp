@@ -16,6 +16,7 @@ void add_bench(CLI::App& program);
 void add_advise(CLI::App& program);
 void add_bench_schemes(CLI::App& bench);
 void add_tune(CLI::App& program);
+void add_serve(CLI::App& program);
 void add_models(CLI::App& program);
 void add_widen(CLI::App& program);
 void add_grow(CLI::App& program);

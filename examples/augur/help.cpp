@@ -24,7 +24,7 @@ struct option_group {
     std::string_view options;  ///< separated by spaces
 };
 
-constexpr std::array<option_group, 5> groups{{
+constexpr std::array<option_group, 6> groups{{
     {"Model", "model weights cache threads context engine gpu-layers rpc device"},
     {"Prompt", "prompt prompt-file prompt-ids prompts chat system"},
     {"Text",
@@ -32,11 +32,15 @@ constexpr std::array<option_group, 5> groups{{
      "stop "
      "ignore-eos"},
     {"Output", "compare compare-seconds json colour-origin report record trace output state calibration task help"},
+    {"Server",
+     "host port api-key-file model-name queue connections cached-tokens prefill max-body request-seconds "
+     "client-seconds drain-seconds"},
+>>>>>>> serve
     {"Drafting", ""},  // what is in no other
 }};
 constexpr std::string_view everyday =
     "model threads context gpu-layers prompt prompt-file prompts chat system scheme draft max-tokens temperature seed "
-    "stop compare json colour-origin report output together";
+    "stop compare json colour-origin report output together host port api-key-file";
 constexpr std::size_t few = 16;  ///< options that are shown at once
 
 constexpr std::array<std::pair<std::string_view, std::string_view>, 4> examples{{

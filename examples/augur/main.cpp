@@ -114,6 +114,7 @@ int main(int count, char** values) {
     augur::program::add_grow(program);
     augur::program::add_learn(program);
     augur::program::add_chat(program);
+    augur::program::add_serve(program);
     augur::program::add_entropy(program);
     augur::program::add_models(program);
     augur::program::add_manual(program);

@@ -138,6 +138,24 @@ BOOST_FIXTURE_TEST_CASE(a_model_runs_once_for_all_of_them, served_texts) {
     BOOST_TEST(server.counters().rounds == 6u);
 }
 
+BOOST_FIXTURE_TEST_CASE(a_request_drafts_no_more_than_it_may, served_texts) {
+    const auto scheme = speculate(small, target, policy::fixed_length{4}, accept::coupled{});
+    decode::scheduler server(scheme, {.rows = {.competes = false}});
+    for (std::uint64_t seed = 0; seed < 3; ++seed) {
+        auto r = asked(5, seed, 12);
+        r.most_drafted = seed == 2 ? no_limit : seed;
+        submit(server, r);
+    }
+    serve(server);
+    check_texts(scheme);
+    const auto drafted = [&](decode::request_id id) { return ended.at(id).counts.stages.back().drafted; };
+    BOOST_TEST(drafted(1) == 0u);
+    BOOST_TEST(drafted(2) > 0u);
+    BOOST_TEST(drafted(2) <= ended.at(2).counts.stages.back().rounds);
+    BOOST_TEST(drafted(3) > ended.at(3).counts.stages.back().rounds);
+    BOOST_TEST(server.pass_seconds(1) > 0);
+}
+
 BOOST_FIXTURE_TEST_CASE(a_long_prompt_delays_no_token_by_more_than_its_share_of_a_step, served_texts) {
     const auto scheme = speculate(small, target, policy::fixed_length{2}, accept::coupled{});
     decode::scheduler server(scheme, {.prefill_tokens = 8});

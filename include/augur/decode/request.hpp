@@ -15,6 +15,7 @@
 #include "augur/commit/apply.hpp"
 #include "augur/commit/stop_conditions.hpp"
 #include "augur/decode/generate.hpp"
+#include "augur/model/pass.hpp"
 #include "augur/transform/pipeline.hpp"
 #include "augur/types/token.hpp"
 
@@ -65,6 +66,7 @@ struct request {
     transform::settings sampling{};  ///< the default is plain sampling at temperature 1
     commit::stop_conditions stop{};
     bool log_probabilities = false;
+    std::size_t most_drafted = no_limit;  ///< tokens a round; 0: it is decoded plainly
     /// Larger ones are admitted first, but nobody is overtaken for ever (scheduler_options::head_start). Within
     /// most_priority of 0.
     int priority = 0;

@@ -40,6 +40,7 @@ struct row_market_options {
 
 /// What a market knows of one request.
 struct market_member {
+    bool drafts = true;                   ///< false: whatever it may, it proposes nothing
     std::size_t most_drafted = no_limit;  ///< tokens, in the step that begins
     draft_history history{};
     std::size_t kind = 0;  ///< of the proposal that was granted last
@@ -84,6 +85,7 @@ class row_market {
         }
         bids_.clear();
         for (std::size_t i = 0; i < running.size(); ++i) {
+            if (!running[i]->drafts) continue;
             histories_.values(running[i]->history, draft_history::depths, values_);
             for (const double value : values_) bids_.push_back({value, i});
         }
@@ -195,16 +197,16 @@ class row_market {
     }
     /// Of the request whose drafts are accepted most often.
     void probe_likeliest(std::span<market_member* const> running) {
-        if (running.empty()) return;
-        market_member* likely = running.front();
+        market_member* likely = nullptr;
         double largest = -1;
         for (market_member* each : running) {
+            if (!each->drafts) continue;
             histories_.values(each->history, 1, values_);
             if (values_.front() <= largest) continue;
             largest = values_.front();
             likely = each;
         }
-        probe(*likely);
+        if (likely != nullptr) probe(*likely);
     }
 
     row_market_options options_;

@@ -99,6 +99,9 @@ class scheduler {
     }
 
     scheduler_counters counters() const { return desk_.counters(); }
+    /// Estimated seconds of a pass of the target over so many rows; 0 until one was measured. Not while another thread
+    /// is in step().
+    double pass_seconds(std::size_t rows) const { return market_.pass_seconds(rows); }
 
  private:
     static constexpr bool counts_bytes =
@@ -220,7 +223,9 @@ class scheduler {
             if (each->in_batch) members_.push_back(&each->market);
         }
         market_.plan(members_);
-        for (record* each : active_) each->chosen.most_drafted = each->market.most_drafted;
+        for (record* each : active_) {
+            each->chosen.most_drafted = std::min(each->market.most_drafted, each->asked.most_drafted);
+        }
         const auto begun = now();
         round_market market{this, begun, begun};
         for (bool begins = true; begins || batch_.open_rounds() > 0; begins = false) {

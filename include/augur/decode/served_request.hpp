@@ -42,6 +42,7 @@ struct served_request {
         chosen.log_probabilities = asked.log_probabilities;
         chosen.timed = timed;
         chosen.shares_passes = true;
+        market.drafts = asked.most_drafted > 0;
         session = std::make_unique<session_type>(scheme, asked.prompt, asked.sampling, asked.stop,
                                                  random::philox_chooser(asked.seed), prefilling::in_parts);
         left = asked.prompt.size() - 1;
