@@ -19,8 +19,8 @@ struct sampling_defaults {
 };
 
 /// Of a GGUF file `general.sampling.temp`, `.top_k`, `.top_p`, `.min_p` and `.penalty_repeat`; of safetensors what
-/// generation_config.json beside them says, as transformers reads it: with `do_sample` true the temperature is 1 unless
-/// it is there, with false 0. Throws, naming file and key, for another type and a value that no text is sampled by.
+/// generation_config.json beside them says: where `do_sample` is true and no temperature is there it is 1, where it is
+/// false 0. Throws, naming file and key, for another type and a value that no text is sampled by.
 sampling_defaults read_sampling_defaults(const std::string& model_path);
 
 /// Sets what is not `given`, by the names of the options: as the model's files say, and where they do not say how,

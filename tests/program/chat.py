@@ -17,6 +17,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from screen import ENDLESS, LETTERS, caught  # noqa: E402
+from stops import folder_model  # noqa: E402
 import tiny_model  # noqa: E402
 from program import DRAFT, FOLDER, PROGRAM, TARGET, ProgramTest, environment, family, run  # noqa: E402
 
@@ -222,6 +223,21 @@ class Chat(ProgramTest):
         spoilt = [tiny_model.pair("general.sampling.top_p", tiny_model.F32, 1.5)]
         path = tiny_model.write(FOLDER / "spoilt.gguf", words=tiny_model.tokenizer(tiny_model.CHATML) + spoilt)
         self.refuses(["spoilt.gguf: top_p", "1.5"], "chat", "--model", path, "-p", "A")
+
+    def test_sampled_as_generation_config_asks_for(self):
+        template = {"chat_template": "{% for m in messages %}{{ m.content }}{% endfor %}"}
+        for number, (config, asked, note) in enumerate((
+            ({"do_sample": True, "top_k": 5, "repetition_penalty": 1.5}, ("--temperature", 1, "--top-k", 5, "--repetition-penalty", 1.5), b"--temperature 1, --top-k 5, --repetition-penalty 1.5, as "),
+            ({"do_sample": False, "temperature": 2}, (), b"--temperature 0, as "),
+            ({"eos_token_id": 2}, ("--temperature", 0.7, "--top-p", 0.9), b"--temperature 0.7, --top-p 0.9, for the model's files do not say how"),
+        )):
+            model = folder_model(f"asks_{number}", tokenizer_config=template, generation_config=config)
+            done = self.works("chat", "--model", model, "-p", "A", *SAYS_LETTERS, "-n", 12, stdin=subprocess.DEVNULL)
+            self.assertIn(b"sampling: " + note, done.stderr)
+            known = self.generated("--chat", "-p", "A", *SAYS_LETTERS, "-n", 12, *asked, model=model)["text"]
+            self.assertEqual(known, done.stdout.decode().splitlines()[0])
+        model = folder_model("asks_nonsense", tokenizer_config=template, generation_config={"top_p": "x"})
+        self.refuses(["generation_config.json", "top_p"], "chat", "--model", model, "-p", "A")
 
     def test_models_that_cannot_chat(self):
         for changes, expected in (({"chat_template": None}, "chat template"), ({"words": False}, "'augur chat'")):
