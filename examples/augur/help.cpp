@@ -35,7 +35,6 @@ constexpr std::array<option_group, 6> groups{{
     {"Server",
      "host port api-key-file model-name queue connections cached-tokens prefill max-body request-seconds "
      "client-seconds drain-seconds"},
->>>>>>> serve
     {"Drafting", ""},  // what is in no other
 }};
 constexpr std::string_view everyday =
