@@ -41,6 +41,7 @@
 #include "augur/draft/exit_head.hpp"
 #include "augur/draft/exit_rows.hpp"
 #include "augur/draft/fallback.hpp"
+#include "augur/draft/forced.hpp"
 #include "augur/draft/grow_tree.hpp"
 #include "augur/draft/heads.hpp"
 #include "augur/draft/merged.hpp"

@@ -23,6 +23,7 @@ struct load_options {
     std::vector<std::string> rpc{};  ///< servers, "host:port", that share these layers with this machine's accelerators
     bool use_mmap = true;            ///< the file stays where it is and is paged in
     bool check_tensors = false;      ///< numbers that are none are refused; takes a pass over the file
+    bool vocabulary_only = false;    ///< no tensor is read: for tokenizers and grammars, not for engines
 };
 
 /// Loaded once, and used by any number of engines, each with a context of its own. A copy shares them. Immutable, and
@@ -39,6 +40,7 @@ class weights {
         wanted.n_gpu_layers = options.gpu_layers;
         wanted.load_mode = options.use_mmap ? LLAMA_LOAD_MODE_AUTO : LLAMA_LOAD_MODE_NONE;
         wanted.check_tensors = options.check_tensors;
+        wanted.vocab_only = options.vocabulary_only;
         if (!options.rpc.empty()) {
             if (options.gpu_layers == 0) {
                 augur::detail::fail("gpu_layers is 0, so that the RPC server ", options.rpc[0], " would have no layer");
