@@ -30,8 +30,8 @@ namespace augur::backend::host {
 
 /// From slowest to fastest (but see `fastest`). `automatic` is the fastest that this machine has. avx512 includes BW
 /// and VNNI; avx512_bf16 adds the dot products of bfloat16 pairs, amx the tiles. neon is what every AArch64 processor
-/// has; neon_dot adds the dot products of bytes. The bits of f32, f16 and quantised products are the same for all; those
-/// of bf16 products are sums in another order with avx512_bf16 and amx.
+/// has; neon_dot adds the dot products of bytes. The bits of f32, f16 and quantised products are the same for all;
+/// those of bf16 products are sums in another order with avx512_bf16 and amx.
 enum class instruction_set { automatic, portable, avx2, avx512, avx512_bf16, amx, neon, neon_dot };
 
 inline constexpr instruction_set all_instruction_sets[] = {

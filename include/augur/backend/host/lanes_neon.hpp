@@ -30,8 +30,8 @@ struct lanes_neon {
         uint32x4_t a, b, c, d;
     };
 
-    /// See lanes_portable. A column's sums take four of the 32 registers.
-    static constexpr int tile_panels = 1, most_columns = 6, most_dot_columns = 4;
+    /// See lanes_portable. A column's sums take four of the 32 registers, as do the weights.
+    static constexpr int tile_panels = 1, most_columns = 5, most_dot_columns = 4;
 
     /// The operation on each of the four registers.
     template <class Result, class Operation, class... Operands>
