@@ -1,5 +1,6 @@
-// The host kernels of an Arm processor, under an emulator: what tests/backend/host says of every instruction set. arm.py
-// compiles this for AArch64, where there need not be any library but the standard one: Boost.Test is included whole.
+// The host kernels of an Arm processor, under an emulator: what tests/backend/host says of every instruction set.
+// arm.py compiles this for AArch64, where there need not be any library but the standard one: Boost.Test is included
+// whole.
 #define BOOST_TEST_MODULE arm
 #include <boost/test/included/unit_test.hpp>
 
