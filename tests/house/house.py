@@ -12,7 +12,8 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 HEADERS = sorted((ROOT / "include" / "augur").rglob("*.hpp"))
 WITH_DEPENDENCIES = re.compile(r"(encoder|engines|train|io|llama|(backend|decode)/device)/")  # the folders of the other targets
-COMPILER_OR_SYSTEM = {"cpuid.h", "immintrin.h", "pthread.h", "sys/mman.h", "sys/syscall.h", "unistd.h"}  # what comes with the compiler and the C library, and is asked for
+COMPILER_OR_SYSTEM = {"arm_neon.h", "cpuid.h", "immintrin.h", "pthread.h", "sys/auxv.h", "sys/mman.h", "sys/syscall.h",
+                      "sys/sysctl.h", "unistd.h"}  # what comes with the compiler and the C library, and is asked for
 
 
 def tree():

@@ -22,6 +22,8 @@ BOOST_AUTO_TEST_CASE(tiles_come_first_and_portable_code_last) {
         BOOST_TEST((fastest_of({portable, avx2, avx512, avx512_bf16, amx}, by_intel) == amx));
         BOOST_TEST((fastest_of({portable, avx2, avx512}, by_intel) == avx512));
         BOOST_TEST((fastest_of({portable, avx2}, by_intel) == avx2));
+        BOOST_TEST((fastest_of({portable, neon, neon_dot}, by_intel) == neon_dot));
+        BOOST_TEST((fastest_of({portable, neon}, by_intel) == neon));
         BOOST_TEST((fastest_of({portable}, by_intel) == portable));
     }
 }

@@ -10,17 +10,33 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #endif
+#if defined(__aarch64__) && defined(__linux__)
+#include <sys/auxv.h>
+#elif defined(__aarch64__) && defined(__APPLE__)
+#include <sys/sysctl.h>
+
+#include <cstddef>
+#endif
+
+// What lets a function use Arm's dot products of bytes: nothing where the command line allows them everywhere, an
+// attribute where the compiler has one; clang does from 16 on. Undefined elsewhere: then there is no neon_dot.
+#if defined(__ARM_FEATURE_DOTPROD)
+#define AUGUR_NEON_DOT
+#elif defined(__aarch64__) && (!defined(__clang__) || (__clang_major__ >= 16 && !defined(__apple_build_version__)))
+#define AUGUR_NEON_DOT __attribute__((target("arch=armv8.2-a+dotprod")))
+#endif
 
 namespace augur::backend::host {
 
 /// From slowest to fastest (but see `fastest`). `automatic` is the fastest that this machine has. avx512 includes BW
-/// and VNNI; avx512_bf16 adds the dot products of bfloat16 pairs, amx the tiles. The bits of f32, f16 and quantised
-/// products are the same for all; those of bf16 products are sums in another order.
-enum class instruction_set { automatic, portable, avx2, avx512, avx512_bf16, amx };
+/// and VNNI; avx512_bf16 adds the dot products of bfloat16 pairs, amx the tiles. neon is what every AArch64 processor
+/// has; neon_dot adds the dot products of bytes. The bits of f32, f16 and quantised products are the same for all;
+/// those of bf16 products are sums in another order with avx512_bf16 and amx.
+enum class instruction_set { automatic, portable, avx2, avx512, avx512_bf16, amx, neon, neon_dot };
 
-inline constexpr instruction_set all_instruction_sets[] = {instruction_set::automatic,   instruction_set::portable,
-                                                           instruction_set::avx2,        instruction_set::avx512,
-                                                           instruction_set::avx512_bf16, instruction_set::amx};
+inline constexpr instruction_set all_instruction_sets[] = {
+    instruction_set::automatic,   instruction_set::portable, instruction_set::avx2, instruction_set::avx512,
+    instruction_set::avx512_bf16, instruction_set::amx,      instruction_set::neon, instruction_set::neon_dot};
 
 inline std::string_view name_of(instruction_set set) {
     switch (set) {
@@ -36,6 +52,10 @@ inline std::string_view name_of(instruction_set set) {
             return "avx512_bf16";
         case instruction_set::amx:
             return "amx";
+        case instruction_set::neon:
+            return "neon";
+        case instruction_set::neon_dot:
+            return "neon_dot";
     }
     return "unknown";
 }
@@ -65,6 +85,24 @@ inline bool is_intel() {
 #endif
 }
 
+#if defined(__aarch64__)
+/// Dot products of bytes, FEAT_DotProd, as the system reports them, where this compiler can use them.
+inline bool has_dot_products() {
+#if !defined(AUGUR_NEON_DOT)
+    return false;
+#elif defined(__linux__)
+    constexpr unsigned long dot_products = 1ul << 20;  // HWCAP_ASIMDDP
+    return (getauxval(AT_HWCAP) & dot_products) != 0;
+#elif defined(__APPLE__)
+    int has = 0;
+    std::size_t size = sizeof has;
+    return sysctlbyname("hw.optional.arm.FEAT_DotProd", &has, &size, nullptr, 0) == 0 && has != 0;
+#else
+    return false;
+#endif
+}
+#endif
+
 }  // namespace cpu
 
 /// True when this processor (and operating system) can run the kernels of `set`.
@@ -78,6 +116,9 @@ inline bool is_supported(instruction_set set) {
     const bool bf16 = avx512 && __builtin_cpu_supports("avx512bf16");
     if (set == instruction_set::avx512_bf16) return bf16;
     if (set == instruction_set::amx) return bf16 && cpu::has_tiles();
+#elif defined(__aarch64__)
+    if (set == instruction_set::neon) return true;
+    if (set == instruction_set::neon_dot) return cpu::has_dot_products();
 #endif
     return set == instruction_set::automatic || set == instruction_set::portable;
 }
@@ -88,7 +129,7 @@ inline bool is_supported(instruction_set set) {
 template <class Has>
 instruction_set fastest(const Has& has, bool by_intel) {
     using enum instruction_set;
-    for (const auto set : {amx, avx512_bf16, avx512, avx2}) {
+    for (const auto set : {amx, avx512_bf16, avx512, avx2, neon_dot, neon}) {
         if (set == avx512_bf16 && by_intel) continue;
         if (has(set)) return set;
     }
