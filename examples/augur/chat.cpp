@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::string_view long_quotes = "\"\"\"";
 
-stage_statistics since(const stage_statistics& before, stage_statistics counts) {
+stage_statistics stage_since(const stage_statistics& before, stage_statistics counts) {
     counts.rounds -= before.rounds;
     counts.drafted -= before.drafted;
     counts.accepted -= before.accepted;
@@ -31,7 +31,7 @@ stage_statistics since(const stage_statistics& before, stage_statistics counts) 
     return counts;
 }
 
-model_statistics since(const model_statistics& before, model_statistics counts) {
+model_statistics model_since(const model_statistics& before, model_statistics counts) {
     counts.written -= before.written;
     counts.drafted -= before.drafted;
     counts.passes -= before.passes;
@@ -44,10 +44,11 @@ model_statistics since(const model_statistics& before, model_statistics counts) 
 
 statistics since(const statistics& before, statistics counts) {
     const std::size_t stages = std::min(before.stages.size(), counts.stages.size());
-    for (std::size_t i = 0; i < stages; ++i) counts.stages[i] = since(before.stages[i], std::move(counts.stages[i]));
+    for (std::size_t i = 0; i < stages; ++i)
+        counts.stages[i] = stage_since(before.stages[i], std::move(counts.stages[i]));
     for (std::size_t i = 0; i < counts.origins.size(); ++i) counts.origins[i] -= before.origins[i];
     const std::size_t models = std::min(before.models.size(), counts.models.size());
-    for (std::size_t i = 0; i < models; ++i) counts.models[i] = since(before.models[i], counts.models[i]);
+    for (std::size_t i = 0; i < models; ++i) counts.models[i] = model_since(before.models[i], counts.models[i]);
     for (double time_spent::*const part :
          {&time_spent::prefill, &time_spent::draft, &time_spent::verify, &time_spent::accept, &time_spent::other}) {
         counts.seconds.*part -= before.seconds.*part;

@@ -67,12 +67,12 @@ void judge(listed_model& model, Open open, Read read) {
     }
 }
 
-struct of_gguf {
+struct said_by_gguf {
     static std::string architecture(const io::gguf_file& file) {
         return file.get_or<std::string>("general.architecture", "");
     }
 };
-struct of_safetensors {
+struct said_by_safetensors {
     static std::string architecture(const io::safetensors_folder& file) {
         return io::json_reader(file.config(), file.config_path().string()).value_or<std::string>("model_type", "");
     }
@@ -102,10 +102,10 @@ listed_model judged(cached_model found) {
     model.bytes = disk_bytes(model.path);
     if (io::holds_safetensors(model.path)) {
         judge(
-            model, [&] { return io::safetensors_folder(model.path); }, of_safetensors());
+            model, [&] { return io::safetensors_folder(model.path); }, said_by_safetensors());
     } else {
         judge(
-            model, [&] { return io::gguf_file(model.path); }, of_gguf());
+            model, [&] { return io::gguf_file(model.path); }, said_by_gguf());
     }
     if (model.engine.empty() && is_for_llama_cpp(model.path)) model.engine = "llama.cpp";
     return model;

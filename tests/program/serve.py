@@ -256,11 +256,12 @@ class Serve(ProgramTest):
                 pass
             time.sleep(0.05)
         read = b""
-        with self.assertRaises(OSError):
+        try:
             while part := held[2].recv(1 << 16):
                 read += part
-            raise ConnectionError("it ended early")
-        self.assertNotIn(b"[DONE]", read)
+        except OSError:  # it was reset
+            pass
+        self.assertTrue(read.startswith(b"HTTP/1.1 200 OK") and b"[DONE]" not in read, f"{len(read)} bytes")
         for each in held:
             each.close()
 
