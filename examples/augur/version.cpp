@@ -34,13 +34,25 @@ std::string devices() {
 #endif
 }
 
+/// Those that this program has kernels for.
+constexpr bool is_compiled(backend::host::instruction_set set) {
+    using backend::host::instruction_set;
+#if defined(__x86_64__)
+    return set != instruction_set::neon && set != instruction_set::neon_dot;
+#elif defined(__aarch64__)
+    return set == instruction_set::portable || set == instruction_set::neon || set == instruction_set::neon_dot;
+#else
+    return set == instruction_set::portable;
+#endif
+}
+
 }  // namespace
 
 std::string version_text() {
     using backend::host::instruction_set;
     std::string kernels;
     for (const auto set : backend::host::all_instruction_sets) {
-        if (set == instruction_set::automatic) continue;
+        if (set == instruction_set::automatic || !is_compiled(set)) continue;
         kernels.append(kernels.empty() ? "" : ", ").append(name_of(set));
     }
     const auto here = name_of(backend::host::resolve(instruction_set::automatic));
