@@ -2,6 +2,7 @@
 // Schemes of chains, on any engine: instantiated once for each.
 
 #include <augur/draft/fallback.hpp>
+#include <augur/draft/forced.hpp>
 #include <augur/draft/ngram_store.hpp>
 #include <augur/draft/no_draft.hpp>
 #include <augur/draft/prompt_lookup.hpp>
@@ -65,6 +66,11 @@ class chain_runs {
     run_result run() const {
         if (resolved_.scheme == "lookup") {
             return as_it_pays(draft::prompt_lookup(resolved_.lookup_min, resolved_.lookup_max));
+        }
+        if (resolved_.scheme == "forced") {
+            const auto& text_of = request_.options.stop.text_of;
+            return as_it_pays(draft::fallback(text_of ? draft::forced(text_of) : draft::forced(),
+                                              draft::prompt_lookup(resolved_.lookup_min, resolved_.lookup_max)));
         }
         if (resolved_.scheme == "suffix") {
             return run_by_suffixes(target_, planned_length(resolved_, request_), criterion_, request_);

@@ -16,6 +16,7 @@
 #include "commands.hpp"
 #include "compare.hpp"
 #include "engine.hpp"
+#include "grammar_options.hpp"
 #include "kept_state.hpp"
 #include "known_words.hpp"
 #include "loaded_scheme.hpp"
@@ -30,6 +31,7 @@
 #include "terminal.hpp"
 #include "tree_choice.hpp"
 #include "tree_rules.hpp"
+#include "trees.hpp"
 
 namespace augur::program {
 namespace {
@@ -46,6 +48,7 @@ struct generate_options {
     std::size_t max_tokens = 128;
     std::vector<std::string> stop_strings;
     std::vector<std::string> biases;
+    grammar_options grammar;
     std::string device = "cpu";
     std::optional<std::string> state;
     std::string tree_file;  ///< of --tree, where that is one
@@ -79,6 +82,7 @@ void add_sampling_options(CLI::App& command, generate_options& into) {
     command.add_option("--stop", into.stop_strings, "Stop before this text (repeatable)")
         ->type_name("TEXT")
         ->allow_extra_args(false);
+    add_grammar_options(command, into.grammar);
     command.add_flag("--ignore-eos", into.ignore_eos, "Continue after end-of-text tokens");
 }
 
@@ -101,7 +105,8 @@ void add_scheme_options(CLI::App& command, generate_options& into) {
     command
         .add_option(
             "--scheme", s.scheme,
-            "auto, plain, lookup, suffix, hybrid, merged, sd, eaad, eaad_as_published, hysteresis, medusa, hydra, "
+            "auto, plain, lookup, forced (with --grammar or --json-schema), suffix, hybrid, merged, sd, eaad, "
+            "eaad_as_published, hysteresis, medusa, hydra, "
             "entmtp, "
             "eagle, mtp (the model's own layer for multi-token prediction), "
             "kangaroo, dvi, fsd, fsd_as_published, psd_a, psd_a_as_published, psd_f, psd_f_as_published, cascade or "
@@ -273,6 +278,8 @@ std::vector<std::filesystem::path> inputs_of(const generate_options& chosen) {
     if (!chosen.scheme.bank_path.empty()) inputs.emplace_back(chosen.scheme.bank_path);
     if (!chosen.scheme.adapter.empty()) inputs.emplace_back(chosen.scheme.adapter);
     if (!chosen.tree_file.empty()) inputs.emplace_back(chosen.tree_file);
+    const auto grammars = chosen.grammar.files();
+    inputs.insert(inputs.end(), grammars.begin(), grammars.end());
     for (const auto& file : {chosen.prompt.file, chosen.calibration}) {
         if (file) inputs.emplace_back(*file);
     }
@@ -289,6 +296,7 @@ void check_early(const generate_options& chosen) {
     }
     check_companions(chosen);
     check_sampling(chosen.sampling);
+    check_grammar(chosen.grammar, chosen.ignore_eos);
     check_standard_output();
     const auto inputs = inputs_of(chosen);
     if (chosen.state) check_output("--state", *chosen.state, {inputs.begin(), inputs.end() - 1});
@@ -297,34 +305,45 @@ void check_early(const generate_options& chosen) {
 
 nlohmann::ordered_json settings_as_json(const generate_options& chosen, const target_model& target) {
     const transform::settings& s = chosen.sampling;
-    return {{"model", chosen.model.path},
-            {"draft", chosen.drafts},
-            {"heads", chosen.heads},
-            {"requested_scheme", chosen.scheme.scheme},
-            {"weights", chosen.model.weights},
-            {"cache", target.bundled() || chosen.engine.cache ? chosen.model.cache : "f16"},
-            {"shape", target.shape()},
-            {"engine", target.runs_on().name()},
-            {"device", chosen.device},
-            {"threads", target.threads()},
-            {"context", target.context_length()},
-            {"max_tokens", chosen.max_tokens},
-            {"stop", chosen.stop_strings},
-            {"logit_bias", chosen.biases},
-            {"ignore_eos", chosen.ignore_eos},
-            {"temperature", as_written(s.temperature.value)},
-            {"top_k", s.top_k.k},
-            {"top_p", as_written(s.top_p.p)},
-            {"min_p", as_written(s.min_p.p)},
-            {"repetition_penalty", as_written(s.penalties.repetition)},
-            {"presence_penalty", as_written(s.penalties.presence)},
-            {"frequency_penalty", as_written(s.penalties.frequency)}};
+    nlohmann::ordered_json settings{{"model", chosen.model.path},
+                                    {"draft", chosen.drafts},
+                                    {"heads", chosen.heads},
+                                    {"requested_scheme", chosen.scheme.scheme},
+                                    {"weights", chosen.model.weights},
+                                    {"cache", target.bundled() || chosen.engine.cache ? chosen.model.cache : "f16"},
+                                    {"shape", target.shape()},
+                                    {"engine", target.runs_on().name()},
+                                    {"device", chosen.device},
+                                    {"threads", target.threads()},
+                                    {"context", target.context_length()},
+                                    {"max_tokens", chosen.max_tokens},
+                                    {"stop", chosen.stop_strings},
+                                    {"logit_bias", chosen.biases},
+                                    {"ignore_eos", chosen.ignore_eos},
+                                    {"temperature", as_written(s.temperature.value)},
+                                    {"top_k", s.top_k.k},
+                                    {"top_p", as_written(s.top_p.p)},
+                                    {"min_p", as_written(s.min_p.p)},
+                                    {"repetition_penalty", as_written(s.penalties.repetition)},
+                                    {"presence_penalty", as_written(s.penalties.presence)},
+                                    {"frequency_penalty", as_written(s.penalties.frequency)}};
+    if (chosen.grammar.grammar) settings["grammar"] = *chosen.grammar.grammar;
+    if (chosen.grammar.schema) settings["json_schema"] = *chosen.grammar.schema;
+    return settings;
 }
 
-/// With a calibration `auto` is the fastest lossless scheme in it, if that was faster than plain decoding.
-scheme_options asked_scheme(const generate_options& chosen) {
+/// The options with this scheme. With a calibration `auto` is the fastest lossless scheme in it, if that was faster
+/// than plain decoding; without one but with a grammar `forced`, where neither a drafter nor a tree is named.
+scheme_options asked_scheme(const generate_options& chosen, const std::string& scheme) {
     scheme_options asked = chosen.scheme;
-    if (!chosen.calibration || asked.scheme != "auto") return asked;
+    asked.scheme = scheme;
+    asked.has_grammar = chosen.grammar.any();
+    if (asked.scheme != "auto") return asked;
+    if (!chosen.calibration) {
+        const bool names_drafters = !chosen.drafts.empty() || !chosen.heads.empty() || drafts_trees(asked);
+        if (asked.has_grammar && !names_drafters) asked.scheme = "forced";
+        return asked;
+    }
     const calibration read = read_calibration(*chosen.calibration);
     const calibration_entry* best = read.fastest_lossless(chosen.task, *chosen.calibration);
     if (best != nullptr) {
@@ -346,16 +365,21 @@ class generator {
               const prompt_options* bridged_by = nullptr)
         : chosen_(chosen),
           requested_(chosen.scheme.scheme),
-          asked_(asked_scheme(chosen)),
+          asked_(asked_scheme(chosen, chosen.scheme.scheme)),
           loaded_(std::make_unique<loaded_scheme>(asked_, chosen.sampling, chosen.drafts, chosen.heads,
                                                   bridged_by != nullptr)),
           runs_on_(choose_engine(chosen.engine, chosen.model, chosen.device)),
           words_(runs_on_.is_llama_cpp, chosen.model.path),
           prompt_(prompt(words_)),
+          grammar_(chosen.grammar.any() ? load_grammar(chosen.grammar, chosen.model.path) : scoring_grammar()),
           stop_marks_(words_.stop_marks(chosen.stop_strings)) {  // before the model
         const passing_note note("loading " + std::filesystem::path(chosen.model.path).filename().string());
         const detail::stopwatch watch;
         target_.emplace(runs_on_, chosen.model, chosen.engine, chosen.device, *loaded_);
+        if (chosen.grammar.any() && grammar_.vocabulary != target_->vocabulary_size()) {
+            detail::fail("the grammar's vocabulary has ", grammar_.vocabulary, " tokens, but the model ",
+                         target_->vocabulary_size(), " rows");
+        }
         if (chosen.calibration && asked_.scheme != "auto") calibrate();
         if (chosen.state) read_state(*chosen.state, *loaded_, state_about(*loaded_, *target_, chosen.device));
         if (bridged_by != nullptr && asked_.scheme == "ead") bridge(*bridged_by);
@@ -413,8 +437,7 @@ class generator {
             detail::fail("/scheme: with --state and --calibration the scheme is that of the start, ",
                          io::quote(loaded_->scheme().scheme));
         }
-        scheme_options asked = chosen_.scheme;
-        asked.scheme = scheme;
+        scheme_options asked = asked_scheme(chosen_, scheme);
         auto other = std::make_unique<loaded_scheme>(asked, chosen_.sampling, chosen_.drafts, chosen_.heads);
         target_->add(*other);
         target_->prepare(*other);
@@ -602,6 +625,10 @@ class generator {
         if (!chosen_.biases.empty()) {
             detail::fail("--logit-bias is ", io::quote(chosen_.biases.front()), ", whose id is of one vocabulary", why);
         }
+        if (const grammar_options& asked = chosen_.grammar; asked.any()) {
+            detail::fail(asked.option(), " is ", asked.files().front().string(),
+                         ", a grammar of one vocabulary's tokens", why);
+        }
         if (chosen_.compare) detail::fail("--compare compares tokens with plain decoding's", why);
         if (chosen_.files.records()) {
             detail::fail("--report, --record and --trace FILE.json show tokens of one vocabulary", why,
@@ -629,6 +656,11 @@ class generator {
         options.stop = {.max_tokens = chosen_.max_tokens, .stop_strings = chosen_.stop_strings};
         if (!sides_.empty()) return options;
         if (!chosen_.ignore_eos) options.stop.stop_tokens = words_.end_tokens(target_->vocabulary_size());
+        options.sampling.mask = grammar_.mask;
+        for (const token end : grammar_.ends) {
+            auto& stops = options.stop.stop_tokens;
+            if (std::find(stops.begin(), stops.end(), end) == stops.end()) stops.push_back(end);
+        }
         if (!words_.any()) return options;
         options.stop.text_of = [this](token id) { return words_.bytes_of(id); };
         options.stop.stop_marks = stop_marks_;
@@ -649,6 +681,7 @@ class generator {
     engine_choice runs_on_;
     known_words words_;
     std::vector<token> prompt_;
+    scoring_grammar grammar_;
     std::vector<commit::stop_mark> stop_marks_;
     std::optional<target_model> target_;
     std::vector<bridged_side> sides_{};  ///< of ead, where vocabularies differ

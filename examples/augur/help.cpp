@@ -29,8 +29,7 @@ constexpr std::array<option_group, 6> groups{{
     {"Prompt", "prompt prompt-file prompt-ids prompts chat system"},
     {"Text",
      "max-tokens temperature top-k top-p min-p seed repetition-penalty presence-penalty frequency-penalty logit-bias "
-     "stop "
-     "ignore-eos"},
+     "stop grammar json-schema ignore-eos"},
     {"Output", "compare compare-seconds json colour-origin report record trace output state calibration task help"},
     {"Server",
      "host port api-key-file model-name queue connections cached-tokens prefill max-body request-seconds "

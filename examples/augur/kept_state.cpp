@@ -16,8 +16,8 @@ namespace augur::program {
 nlohmann::ordered_json state_about(const loaded_scheme& scheme, const target_model& target, const std::string& device) {
     if (scheme.rows_to_measure() == 0) {
         detail::fail(
-            "--state keeps what a scheme learns that drafts what pays (lookup, suffix, hybrid, eagle, mtp, hydra, "
-            "medusa, or --tree auto, without --length), but this one is ",
+            "--state keeps what a scheme learns that drafts what pays (lookup, forced, suffix, hybrid, eagle, mtp, "
+            "hydra, medusa, or --tree auto, without --length), but this one is ",
             io::quote(scheme.scheme().scheme));
     }
     nlohmann::ordered_json about = {{"scheme", scheme.scheme().scheme}};

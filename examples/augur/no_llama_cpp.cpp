@@ -36,6 +36,10 @@ std::unique_ptr<scoring_words> load_scoring_words(const std::string&) {
     refuse();
 }
 
+scoring_grammar load_scoring_grammar(const std::string&, const std::string&) {
+    detail::fail("--grammar and --json-schema need llama.cpp, and this program was built without it; ", how_to_get_it);
+}
+
 scoring_needs needs_of(const scheme_options&) {
     return {};
 }

@@ -9,28 +9,20 @@ namespace {
 
 using scheme_name = std::string_view;
 
-constexpr std::array<scheme_name, 19> drafting_a_number = {
-    "lookup",
-    "suffix",
-    "hybrid",
-    "merged",
-    "sd",
-    "eaad",
-    "eaad_as_published",
-    "hysteresis",
-    "medusa",
+constexpr std::array<scheme_name, 20> drafting_a_number = {
+    "lookup",     "forced",
+    "suffix",     "hybrid",
+    "merged",     "sd",
+    "eaad",       "eaad_as_published",
+    "hysteresis", "medusa",
     "hydra",
     "entmtp",  // which says that its bank has the lengths; merged, that its trees have them
-    "eagle",
-    "mtp",
-    "kangaroo",
-    "dvi",
-    "fsd",
-    "fsd_as_published",
-    "ead",
-    "auto"};
+    "eagle",      "mtp",
+    "kangaroo",   "dvi",
+    "fsd",        "fsd_as_published",
+    "ead",        "auto"};
 constexpr std::array<scheme_name, 2> with_bins = {"eaad", "eaad_as_published"};
-constexpr std::array<scheme_name, 4> looking_up = {"lookup", "hybrid", "merged", "auto"};
+constexpr std::array<scheme_name, 5> looking_up = {"lookup", "forced", "hybrid", "merged", "auto"};
 constexpr std::array<scheme_name, 12> with_thresholds = {
     "fsd", "fsd_as_published", "psd_a",  "psd_a_as_published", "psd_f", "psd_f_as_published", "cascade",
     "ead", "hysteresis",       "entmtp", "kangaroo",           "dvi"};

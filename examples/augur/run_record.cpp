@@ -76,6 +76,7 @@ std::vector<std::string> drafters_of(const scheme_options& resolved, const std::
     const std::string& scheme = resolved.scheme;
     if (scheme == "plain") return {};
     if (scheme == "lookup") return {"prompt lookup"};
+    if (scheme == "forced") return {"the grammar", "prompt lookup"};
     if (scheme == "suffix") return {"suffix lookup"};
     if (scheme == "hybrid") {
         std::vector<std::string> all = {"prompt lookup", "n-grams"};

@@ -83,15 +83,16 @@ void check_criterion(const std::string& name, const transform::settings& samplin
 }
 
 void check_scheme(const std::string& name) {
-    constexpr std::array<std::string_view, 16> valid = {
-        "plain",      "lookup", "suffix", "hybrid", "merged", "sd",  "eaad",     "eaad_as_published",
-        "hysteresis", "medusa", "hydra",  "entmtp", "eagle",  "mtp", "kangaroo", "dvi"};
+    constexpr std::array<std::string_view, 17> valid = {
+        "plain",      "lookup", "forced", "suffix", "hybrid", "merged", "sd",       "eaad", "eaad_as_published",
+        "hysteresis", "medusa", "hydra",  "entmtp", "eagle",  "mtp",    "kangaroo", "dvi"};
     if (std::find(valid.begin(), valid.end(), name) == valid.end()) {
-        detail::fail("--scheme ", io::quote(name),
-                     " is unknown; valid are auto, plain, lookup, suffix, hybrid, merged, sd, eaad, eaad_as_published, "
-                     "hysteresis, medusa, hydra, entmtp, eagle, mtp, kangaroo, dvi, fsd, fsd_as_published, psd_a, "
-                     "psd_a_as_published, "
-                     "psd_f, psd_f_as_published, cascade, ead");
+        detail::fail(
+            "--scheme ", io::quote(name),
+            " is unknown; valid are auto, plain, lookup, forced, suffix, hybrid, merged, sd, eaad, eaad_as_published, "
+            "hysteresis, medusa, hydra, entmtp, eagle, mtp, kangaroo, dvi, fsd, fsd_as_published, psd_a, "
+            "psd_a_as_published, "
+            "psd_f, psd_f_as_published, cascade, ead");
     }
 }
 
@@ -183,6 +184,10 @@ scheme_options resolve(scheme_options chosen, const transform::settings& samplin
     const bool by_auto = chosen.scheme == "auto";
     if (by_auto) chosen.scheme = scheme_for(named);
     if (chosen.scheme != "auto" && !is_lossy(chosen.scheme)) check_scheme(chosen.scheme);
+    if (chosen.scheme == "forced" && !chosen.has_grammar) {
+        detail::fail("scheme 'forced' drafts what a grammar leaves no choice about, but there is no grammar; ",
+                     "augur generate and augur chat have one with --grammar or --json-schema");
+    }
     check_given(chosen, by_auto);
     if (chosen.scheme == "merged" && !chosen.tree && !chosen.dynamic) chosen.automatic_tree = true;
     if (chosen.divergence_temperature) check_divergence_temperature(*chosen.divergence_temperature, chosen.accept);
@@ -246,8 +251,8 @@ void load_bank(scheme_options& into, const io::bank_identity& here) {
 }
 
 bool drafts_what_pays(const scheme_options& resolved) {
-    constexpr std::array<std::string_view, 7> by_cost = {"lookup", "suffix", "hybrid", "eagle",
-                                                         "mtp",    "medusa", "hydra"};
+    constexpr std::array<std::string_view, 8> by_cost = {"lookup", "forced", "suffix", "hybrid",
+                                                         "eagle",  "mtp",    "medusa", "hydra"};
     return !resolved.length && !drafts_trees(resolved) &&
            std::find(by_cost.begin(), by_cost.end(), resolved.scheme) != by_cost.end();
 }

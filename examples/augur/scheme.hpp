@@ -52,6 +52,7 @@ struct scheme_options {
     std::string tree_feature{};                     ///< entmtp: what switches trees; empty: what the bank says
     bool automatic_tree = false;                    ///< the bank's fastest, or without one what pays
     std::optional<io::bank_file> bank{};            ///< what is there, once the heads are known
+    bool has_grammar = false;                       ///< texts are of one, as forced needs
     std::map<std::string, std::string> given{};     ///< options of option_schemes that were named, as text
 };
 

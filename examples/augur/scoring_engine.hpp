@@ -6,6 +6,7 @@
 #include <augur/draft/ngram_table.hpp>
 #include <augur/io/text/chat_template.hpp>
 #include <augur/model/any_model.hpp>
+#include <augur/transform/pipeline.hpp>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -84,6 +85,16 @@ void check_scores_suffice(const scheme_options& resolved);
 
 /// Throws llama.cpp's reason.
 std::unique_ptr<scoring_words> load_scoring_words(const std::string& path);
+
+/// What is generated has to be a text of a grammar.
+struct scoring_grammar {
+    transform::mask mask{};
+    std::size_t vocabulary = 0;  ///< tokens
+    std::vector<token> ends{};   ///< of a text
+};
+
+/// Of a grammar in GBNF, on the vocabulary of a GGUF file. Throws llama.cpp's reason.
+scoring_grammar load_scoring_grammar(const std::string& path, const std::string& gbnf);
 
 /// Throws llama.cpp's reason.
 std::shared_ptr<const scoring_weights> load_scoring_weights(const std::string& path, const engine_options& asked);

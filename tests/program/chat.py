@@ -147,6 +147,7 @@ class Chat(ProgramTest):
             b"A\n/load " + bytes(FOLDER / "none.json") + b"\n": [b"none.json"],
             b"A\n/report run.txt\n": [b"run.txt", b".html"],
             b"A\n/scheme sd\n": [b"sd"],
+            b"A\n/scheme forced\n": [b"scheme 'forced'", b"there is no grammar"],
             b"A\n\"\"\"B\nC\n": [b"line 2 of standard input", b"nothing ends"],
             b"A\n" + b"x" * 300 + b"\n": [b"context of 256", b"has room for 256"],
             b"x" * 300 + b"\n": [b"context of 256", b"has room for 256"],

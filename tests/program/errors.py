@@ -12,7 +12,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
 import ngram_file  # noqa: E402
 import tiny_model  # noqa: E402
-from program import DRAFT, FINGERPRINT, FOLDER, TARGET, ProgramTest, family, run  # noqa: E402
+from program import DRAFT, FINGERPRINT, FOLDER, HAS_LLAMA_CPP, TARGET, ProgramTest, family, run  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -86,6 +86,8 @@ class Generate(ProgramTest):
             "thresholds": 0.5, "lengths": "2,3", "window": 3, "dwell": 4,
         }  # fmt: skip
         of_draft = ("--draft", DRAFT)
+        grammar = FOLDER / "any.gbnf"
+        grammar.write_text('root ::= "a"')
         used_by = {
             "plain": ((), ()),
             "lookup": ((), ("length", "lookup-min", "lookup-max")),
@@ -100,6 +102,8 @@ class Generate(ProgramTest):
             "ead": (of_draft, ("length", "thresholds", "window", "dwell")),
             "kangaroo": (("--untrained",), ("length", "thresholds")),
         }
+        if HAS_LLAMA_CPP:
+            used_by["forced"] = (("--grammar", grammar), ("length", "lookup-min", "lookup-max"))
         for scheme, (more, uses) in used_by.items():
             for option, value in values.items():
                 if option in uses:
@@ -118,6 +122,7 @@ class Generate(ProgramTest):
     def test_an_option_that_needs_another_is_refused_without_it(self):
         self.refused(["--task is 'poetry'", "--calibration"], "--task", "poetry")
         self.refused(["--compare-seconds is 3", "--compare was not given"], "--compare-seconds", 3)
+        self.refused("scheme 'forced' drafts what a grammar leaves no choice about, but there is no grammar", "--scheme", "forced")
 
     def test_where_no_family_is_searched_that_is_said(self):
         self.refuses("AUGUR_FAMILY is empty, so no draft bundle was searched for a draft.gguf", "generate", "--model", TARGET,
@@ -140,7 +145,7 @@ class Generate(ProgramTest):
         self.refused("no room", "--scheme", "lookup", "--tree", "auto", "--context", 1, prompt=("--prompt-ids", "1"))
 
     def test_names(self):
-        self.refused(["'fast'", "auto, plain, lookup, suffix, hybrid, merged, sd, eaad, eaad_as_published, hysteresis, medusa, hydra, entmtp, eagle, mtp, kangaroo, dvi, fsd, fsd_as_published, psd_a, psd_a_as_published, psd_f, psd_f_as_published, cascade, ead"], "--scheme", "fast")
+        self.refused(["'fast'", "auto, plain, lookup, forced, suffix, hybrid, merged, sd, eaad, eaad_as_published, hysteresis, medusa, hydra, entmtp, eagle, mtp, kangaroo, dvi, fsd, fsd_as_published, psd_a, psd_a_as_published, psd_f, psd_f_as_published, cascade, ead"], "--scheme", "fast")
         self.refused(["'lenient'", "exact, rejection_sampling, block, coupled"], "--accept", "lenient")
         self.refused(["'q3'", "keep, f32, f16, bf16, q8_0, q4_0, q4_1"], "--weights", "q3")
         self.refused(["'f8'", "f32, q8_0"], "--cache", "f8")

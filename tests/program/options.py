@@ -9,11 +9,13 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
 import tiny_model  # noqa: E402
-from program import DRAFT, FINGERPRINT, FOLDER, TARGET, ProgramTest, family, run  # noqa: E402
+from program import DRAFT, FINGERPRINT, FOLDER, HAS_LLAMA_CPP, TARGET, ProgramTest, family, run  # noqa: E402
 
 TREE = FOLDER / "options_tree.json"
 TREE.write_text("[[0], [1], [0, 0]]")
 OTHER = tiny_model.write(FOLDER / "options_other.gguf", seed=3, layers=1)
+GRAMMAR = FOLDER / "options.gbnf"
+GRAMMAR.write_text('root ::= "ab" [a-z]*')
 HEADS = family("options", ("medusa", "hydra", "eagle"), FINGERPRINT)
 
 # What each scheme needs to decode here; the others are tried by what they refuse.
@@ -39,6 +41,7 @@ SCHEMES = {
     "psd_a_as_published": ("--draft", DRAFT, "--draft", TARGET),
     "cascade": ("--draft", DRAFT, "--draft", OTHER),
     "ead": ("--draft", DRAFT),
+    **({"forced": ("--grammar", GRAMMAR)} if HAS_LLAMA_CPP else {}),
 }
 ALL = set(SCHEMES)
 OF_THREE = {"psd_a", "psd_a_as_published", "psd_f", "psd_f_as_published"}
@@ -61,8 +64,8 @@ OF_SCHEMES = {
     "--bins": ("0.5,1,2", {"eaad", "eaad_as_published"}),
     "--bin-lengths": ("4,3,2,2", {"eaad", "eaad_as_published"}),
     "--learn-bins": (None, {"eaad"}),
-    "--lookup-min": (2, {"lookup", "merged"}),
-    "--lookup-max": (6, {"lookup", "merged"}),
+    "--lookup-min": (2, {"lookup", "forced", "merged"}),
+    "--lookup-max": (6, {"lookup", "forced", "merged"}),
     "--thresholds": ("0.5", {"hysteresis", "kangaroo", "dvi", "fsd", "fsd_as_published", "psd_a", "psd_a_as_published", "ead"}),
     "--exit-layer": (1, {"kangaroo", "dvi"}),
     "--adapter": (FOLDER / "no_adapter", set()),
@@ -76,7 +79,7 @@ OF_SCHEMES = {
 # What says something whatever the scheme is (sampling at temperature 0 is harmless), or needs another option (errors.py).
 OF_ALL = """--help --model --weights --cache --threads --context --prompt --prompt-file --prompt-ids --chat --system --scheme
 --max-tokens --temperature --top-k --top-p --min-p --seed --repetition-penalty --presence-penalty --frequency-penalty --logit-bias --stop
---ignore-eos --device --engine --gpu-layers --rpc --compare --compare-seconds --json --report --record --trace --state --calibration --task""".split()
+--grammar --json-schema --ignore-eos --device --engine --gpu-layers --rpc --compare --compare-seconds --json --report --record --trace --state --calibration --task""".split()
 
 
 class Options(ProgramTest):

@@ -18,6 +18,7 @@ FOLDER = pathlib.Path(_folder.name)
 TARGET = tiny_model.write(FOLDER / "target.gguf", seed=1, layers=2)
 FINGERPRINT = tiny_model.fingerprint(tiny_model.model_tensors(1, 2, 32, tiny_model.VOCABULARY))  # of the target
 DRAFT = tiny_model.write(FOLDER / "draft.gguf", seed=2, layers=1)
+HAS_LLAMA_CPP = b"not in this build" not in subprocess.run([PROGRAM, "--version"], capture_output=True, check=True).stdout
 PROMPTS = ("the cat", "one two one two one two", "0123456789" * 8, "Grüße, 世界!\n")
 
 
