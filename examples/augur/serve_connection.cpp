@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -77,11 +78,11 @@ class limited_stream : public httplib::Stream {
     void get_local_ip_and_port(std::string&, int&) const override {}
     socket_t socket() const override { return socket_; }
 
-    /// Reads what the client is still sending, for half a second, so that it sees the answer: to close a socket with
-    /// unread bytes resets the connection.
+    /// Reads what the client is still sending, however much in half a second, and keeps none of it, so that the client
+    /// sees the answer: to close a socket with unread bytes resets the connection.
     void drain() {
         until_ = after(std::min(limits_.client_seconds, 0.5));
-        left_ = head_bytes + limits_.body_bytes;
+        left_ = std::numeric_limits<std::size_t>::max();
         do next_ = filled_;
         while (read(buffer_.data(), 1) > 0);
     }
